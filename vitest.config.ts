@@ -11,7 +11,7 @@ const pure = [
   "test/{statefile,archive,outgoing,packaging,proof}/**/*.test.ts",
   "test/access/**/*.test.ts",
   "test/jsonapi/**/*.test.ts",
-  "test/settings.test.ts",
+  "test/{settings,setting-sources}.test.ts",
   "test/goldens.test.ts",
   "test/{architecture,dependencies,documents,exports,in-force,migrations,owners,proofs,words}.test.ts",
   "test/deploy/values.test.ts",
@@ -23,6 +23,8 @@ const onEngines = [
   "test/{http,resources,database,contract,jobs,moving}/**/*.test.ts",
   // These need git, which a machine may not have: `npm run test:git`.
   ...(process.env.CADASTRE_TEST_GIT === undefined ? [] : ["test/git/**/*.test.ts"]),
+  // These need an S3 server, which is built with Go: `npm run test:contents`.
+  ...(process.env.CADASTRE_TEST_CONTENTS === undefined ? [] : ["test/contents/**/*.test.ts"]),
 ];
 
 /**
@@ -43,8 +45,9 @@ const isQuick = isWhole && !isOnBothEngines;
 
 /** Not in a quick run: tests that restart processes, run many clients, or use random input. */
 const gateOnly = [
-  "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal,remote}.test.ts",
-  "test/agent/{isolation,life,kills,phases,log,state,downloads}.test.ts",
+  "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal,remote,engine-fetching}.test.ts",
+  "test/agent/{isolation,life,kills,once,scheduler,phases,log,state,downloads}.test.ts",
+  "test/agent/fetching/cache.test.ts",
   "test/jobs/{processes,backup,lease}.test.ts",
   "test/database/{crowd,fence,pooler,resealing,unavailable}.test.ts",
   // Slow readers, limits, and access that ends while a stream is open.
@@ -145,7 +148,7 @@ export default defineConfig({
             ? []
             : [project("package", ["test/package/**/*.test.ts"])]),
           // Needs helm: `npm run test:helm`.
-          ...(process.env["CADASTRE_TEST_HELM"] === undefined ? [] : [project("helm", ["test/deploy/helm.test.ts"])]),
+          ...(process.env["CADASTRE_TEST_HELM"] === undefined ? [] : [project("helm", ["test/deploy/helm*.test.ts"])]),
         ],
   },
 });

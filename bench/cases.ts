@@ -1,6 +1,6 @@
 /** The measured requests, some with a target. */
 import { type NextRequest, request } from "./client.ts";
-import { memberToken, organizationName, type Population } from "./population.ts";
+import { memberToken, organizationName, type Population, type WritableWorkspaces } from "./population.ts";
 
 export interface Case {
   readonly name: string;
@@ -66,12 +66,12 @@ export function casesFor({ workspaces, projectId, member: { teamId, userId } }: 
 }
 
 /** The write load during the measurement of reads: changes descriptions in turn. */
-export function changes({ workspaces }: Population): NextRequest {
+export function changes({ workspaces, token }: WritableWorkspaces): NextRequest {
   let turn = 0;
   return () => {
     turn += 1;
     const { id } = workspaces[(turn * 7) % workspaces.length]!;
     const data = { type: "workspaces", attributes: { description: `change ${turn}` } };
-    return request("PATCH", `/api/v2/workspaces/${id}`, memberToken, { data });
+    return request("PATCH", `/api/v2/workspaces/${id}`, token, { data });
   };
 }

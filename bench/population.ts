@@ -1,4 +1,4 @@
-/** Fills a database: one organization, projects with a hundred workspaces each, and a member whose team has access to ten projects. */
+/** Fills a database: an organization, projects with a hundred workspaces each, a member whose team has access to ten projects; and a small one. */
 import { projectLevelMask, workspaceLevelMask } from "../src/access/levels.ts";
 import type { Database, Tx } from "../src/database/database.ts";
 import type { OrganizationTable, TokenTable } from "../src/database/schema/identity.ts";
@@ -13,7 +13,9 @@ import { newUser } from "../src/resources/identity/users/rules.ts";
 import { newWorkspace } from "../src/resources/register/workspaces/rules.ts";
 
 export const organizationName = "bench";
-export const memberToken = "bench-member-token-0123456789";
+export const memberToken = tokenFor(organizationName);
+const otherOrganizationName = "elsewhere";
+const otherWorkspaces = 100;
 const grantedProjects = 10;
 
 export interface Population {
@@ -22,6 +24,17 @@ export interface Population {
   /** A project in which the member can create workspaces. */
   readonly projectId: string;
   readonly member: Member;
+  /** In another organization. */
+  readonly elsewhere: WritableWorkspaces;
+}
+
+export interface WritableWorkspaces {
+  readonly workspaces: readonly { readonly id: string; readonly name: string }[];
+  readonly token: string;
+}
+
+function tokenFor(organization: string): string {
+  return `${organization}-member-token-0123456789`;
 }
 
 /** The caller and their only team. */
@@ -38,8 +51,18 @@ const options = {
 } as const;
 
 export async function populate(database: Database, count: number): Promise<Population> {
+  const { workspaces } = await populateOrganization(database, otherOrganizationName, otherWorkspaces);
+  const elsewhere = { workspaces, token: tokenFor(otherOrganizationName) };
+  return { ...(await populateOrganization(database, organizationName, count)), elsewhere };
+}
+
+async function populateOrganization(
+  database: Database,
+  name: string,
+  count: number,
+): Promise<Omit<Population, "elsewhere">> {
   const identity = { id: newId("organizations"), defaultProjectId: newId("projects"), createdAt: now() };
-  const organization = newOrganization({ name: organizationName, email: "bench@example.com" }, identity);
+  const organization = newOrganization({ name, email: "bench@example.com" }, identity);
   const projects = projectsOf(organization, count);
   const rows = Array.from({ length: count }, (_, index) => workspaceOf(projects[index % projects.length]!, index));
   const granted = new Set(projects.slice(0, grantedProjects).map((project) => project.id));
@@ -83,7 +106,8 @@ async function insertMember(
   outside: WorkspaceTable | undefined,
 ): Promise<Member> {
   const { id: organizationId, createdAt } = organization;
-  const member = newUser({ username: "member", email: "member@example.com" });
+  const username = `member-of-${organization.name}`;
+  const member = newUser({ username, email: `${username}@example.com` });
   const team = newTeam({ name: "members", visibility: "organization" }, organizationId);
   const given = { organizationId, teamId: team.id, createdAt, version: 1 };
   await tx.db.insertInto("users").values(member).execute();
@@ -97,7 +121,10 @@ async function insertMember(
   await tx.db.insertInto("organizationMemberships").values(joined).execute();
   const seat = { organizationId, teamId: team.id, membershipId, userId, expiresAt: null, reason: null, createdAt };
   await tx.db.insertInto("teamMembers").values(seat).execute();
-  await tx.db.insertInto("tokens").values(tokenOf(member.id, createdAt)).execute();
+  await tx.db
+    .insertInto("tokens")
+    .values(tokenOf(member.id, tokenFor(organization.name), createdAt))
+    .execute();
   const permissions = projectLevelMask("maintain");
   await insertMany(
     tx,
@@ -120,7 +147,7 @@ async function insertMember(
   return inserted;
 }
 
-function tokenOf(userId: string, createdAt: string): TokenTable {
+function tokenOf(userId: string, secret: string, createdAt: string): TokenTable {
   return {
     id: newId("authentication-tokens"),
     kind: "user",
@@ -128,7 +155,7 @@ function tokenOf(userId: string, createdAt: string): TokenTable {
     teamId: null,
     organizationId: null,
     isLegacy: 0,
-    hash: tokenHash(memberToken),
+    hash: tokenHash(secret),
     description: null,
     createdById: userId,
     createdAt,

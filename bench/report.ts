@@ -1,10 +1,13 @@
 /** The figures of a run as tables that can be pasted into docs/reference/benchmarks.md. */
 
+/** `elsewhere`: in another organization. */
+const besides = ["at rest", "beside writes", "beside writes elsewhere"] as const;
+
 export interface Row {
   readonly engine: string;
   readonly size: number;
   readonly name: string;
-  readonly beside: "at rest" | "beside writes";
+  readonly beside: (typeof besides)[number];
   /** CPU time of the process for a request, in microseconds. */
   readonly cpu: number;
   readonly byCpu: number;
@@ -19,7 +22,7 @@ export interface Row {
 
 export function printTables(rows: readonly Row[]): void {
   for (const engine of new Set(rows.map((row) => row.engine))) {
-    for (const beside of ["at rest", "beside writes"] as const) {
+    for (const beside of besides) {
       const chosen = rows.filter((row) => row.engine === engine && row.beside === beside);
       if (chosen.length > 0) printTable(`${engine}, ${beside}`, chosen);
     }

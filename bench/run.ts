@@ -16,7 +16,7 @@ import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 import { type Case, casesFor, changes } from "./cases.ts";
 import { type Child, startChild, copyResponse, usageOf } from "./children.ts";
 import { sendAtRate, allowSleep, measure, type Measured } from "./client.ts";
-import { populate, type Population } from "./population.ts";
+import { memberToken, populate, type Population, type WritableWorkspaces } from "./population.ts";
 import { printTables, type Row } from "./report.ts";
 
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 2);
@@ -63,17 +63,23 @@ async function run(
   const rows: Row[] = [];
   const report = (row: Row) => {
     rows.push(row);
-    console.error(`  ${row.name.padEnd(20)} ${row.beside.padEnd(14)} ${summaryOf(row)}`);
+    console.error(`  ${row.name.padEnd(20)} ${row.beside.padEnd(23)} ${summaryOf(row)}`);
   };
   try {
     for (const one of casesFor(population).filter(({ name }) => caseName === undefined || name === caseName)) {
       report({ engine, size, ...(await compare(one, service, bare)), beside: "at rest" });
       if (one.writes) continue;
-      const load = sendAtRate(service.target, writesPerSecond, changes(population));
-      try {
-        report({ engine, size, ...(await compare(one, service, bare)), beside: "beside writes" });
-      } finally {
-        await load.stop();
+      const written = {
+        "beside writes": { ...population, token: memberToken },
+        "beside writes elsewhere": population.elsewhere,
+      };
+      for (const [beside, writable] of Object.entries(written) as [Row["beside"], WritableWorkspaces][]) {
+        const load = sendAtRate(service.target, writesPerSecond, changes(writable));
+        try {
+          report({ engine, size, ...(await compare(one, service, bare)), beside });
+        } finally {
+          await load.stop();
+        }
       }
     }
     console.error(`  memory of the process: ${(await usageOf(service)).memoryMb.toFixed(0)} MiB`);

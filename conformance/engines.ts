@@ -23,6 +23,7 @@ export async function executing(releases: readonly Release[], workers = 2): Prom
   return {
     CADASTRE_WORKERS: String(workers),
     CADASTRE_ENGINES: folder,
+    CADASTRE_ENGINE_MIRROR: "off",
     CADASTRE_PROVIDER_MIRROR: await builtMirror(),
   };
 }

@@ -8,6 +8,7 @@ import { bundleConsole, bundleProgram } from "./bundles.ts";
 import { type BundledPackage, noticesOf, packagesOf } from "./bundled-packages.ts";
 import { manifestOf, readManifest } from "./manifest.ts";
 import { packageFolder, root } from "./paths.ts";
+import { copySeparatePackages } from "./separate-packages.ts";
 
 const copied = {
   "bin/cadastre.js": "bin/cadastre.js",
@@ -31,6 +32,7 @@ export async function build(version: string): Promise<BundledPackage[]> {
   const modules = new Set<string>();
   for (const program of programs)
     for (const module of await bundleProgram(join(root, program), join(packageFolder, "lib"))) modules.add(module);
+  for (const module of await copySeparatePackages(join(packageFolder, "lib"))) modules.add(module);
   for (const module of await bundleConsole(join(packageFolder, "dist/console"))) modules.add(module);
   const contained = await packagesOf(modules);
   for (const [from, to] of Object.entries(copied)) await cp(join(root, from), join(packageFolder, to));

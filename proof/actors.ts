@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { resource } from "../test/support/builders.ts";
 import { pendingStateAttributes, stateAttributes, managed, md5, stateOf } from "../test/support/states.ts";
-import type { Json } from "./client.ts";
+import { type Json, mediaType } from "./client.ts";
 import type { Stage } from "./stage.ts";
 import type { Person, World } from "./world.ts";
 
@@ -131,12 +131,13 @@ export function leaseholder(stage: Stage, { name, token }: Person, workspaceId: 
 }
 
 /** Writes and reads a workspace's description. */
-export function valueWriter(stage: Stage, { name, token }: Person, shared: SharedWorkspace): Actor {
+export function valueWriter(stage: Stage, world: World, person: Person, shared: SharedWorkspace): Actor {
+  const { name, token } = person;
   let count = 0;
   return {
     name: `value writer ${name}`,
     step: async () => {
-      const isWrite = Math.random() < 0.5;
+      if (Math.random() < 0.5) return readValue(stage, world, person, shared);
       count += 1;
       const written = `${name}:${count}`;
       const { outcome } = await stage.ask({
@@ -144,17 +145,46 @@ export function valueWriter(stage: Stage, { name, token }: Person, shared: Share
         key: shared.id,
         by: name,
         token,
-        isWrite,
-        kind: isWrite ? "write" : "read",
-        value: isWrite ? written : (document: Json) => document.attributes.description ?? "",
-        method: isWrite ? "PATCH" : "GET",
+        isWrite: true,
+        kind: "write",
+        value: written,
+        method: "PATCH",
         path: `/workspaces/${shared.id}`,
-        ...(isWrite && { body: resource("workspaces", { description: written }) }),
+        body: resource("workspaces", { description: written }),
         expected: { done: 200 },
       });
-      if (isWrite && outcome === "unknown") shared.noteUnknown();
+      if (outcome === "unknown") shared.noteUnknown();
     },
   };
+}
+
+/** Only reads, often enough that most responses come from the cache. */
+export function valueReader(stage: Stage, world: World, person: Person, shared: SharedWorkspace): Actor {
+  return { name: `value reader ${person.name}`, step: () => readValue(stage, world, person, shared) };
+}
+
+/** In the document or in a list, by the response cache or bypassing it: all have to show the same values in the same order. */
+async function readValue(
+  stage: Stage,
+  { organization }: World,
+  { name, token }: Person,
+  { id }: SharedWorkspace,
+): Promise<void> {
+  const [isInList, bypassesCache] = [Math.random() < 0.5, Math.random() < 0.2];
+  await stage.ask({
+    proof: "values",
+    key: id,
+    by: name,
+    token,
+    isWrite: false,
+    kind: `${bypassesCache ? "uncached " : ""}read${isInList ? " in a list" : ""}`,
+    value: (document: Json) => (isInList ? document[0] : document).attributes.description ?? "",
+    method: "GET",
+    path: isInList ? `/organizations/${organization}/workspaces?filter[id]=${id}` : `/workspaces/${id}`,
+    // The cache's key contains the header.
+    ...(bypassesCache && { headers: { accept: `${mediaType};bypass=${randomBytes(8).toString("hex")}` } }),
+    expected: { done: 200 },
+  });
 }
 
 /** Adds a user to a team and removes them again; the team is their only access to a workspace. */

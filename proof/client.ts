@@ -42,12 +42,18 @@ export function exchange(
   });
 }
 
-export function send(target: Target, token: string, method: string, path: string, body?: object): Promise<Reply> {
-  const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": mediaType }) };
+export function send(
+  target: Target,
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
   return exchange(
     `${target.url}/api/v2${path}`,
     method,
-    headers,
+    { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": mediaType }), ...headers },
     body === undefined ? undefined : JSON.stringify(body),
   );
 }

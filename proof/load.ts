@@ -1,4 +1,4 @@
-/** The load of a proof: about forty requests a second, most of them writes. */
+/** The load of a proof: about seventy requests a second, half of them writes. */
 import { resource, onWorkspace } from "../test/support/builders.ts";
 import {
   act,
@@ -6,6 +6,7 @@ import {
   membershipSwitcher,
   leaseholder,
   locker,
+  valueReader,
   valueWriter,
   workspaceCreator,
   SharedWorkspace,
@@ -88,7 +89,8 @@ async function contenders(stage: Stage, world: World, people: readonly Person[])
   const leased = await world.workspace();
   return [
     ...people.map((person): PacedActor => [locker(stage, person, locked), 250]),
-    ...people.map((person): PacedActor => [valueWriter(stage, person, valued), 250]),
+    ...people.map((person): PacedActor => [valueWriter(stage, world, person, valued), 250]),
+    ...people.slice(0, 2).map((person): PacedActor => [valueReader(stage, world, person, valued), 60]),
     ...people.slice(0, 2).map((person): PacedActor => [leaseholder(stage, person, leased), 900]),
   ];
 }

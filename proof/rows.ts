@@ -10,10 +10,14 @@ export async function rowsIn(file: string): Promise<Rows> {
   let own = new Set<string>();
   for await (const part of readBackup(file)) {
     if (part.kind === "section") rows.set(part.section.table, (own = new Set()));
-    if (part.kind === "row") own.add(encodeRow(part.values));
+    if (part.kind === "row" && !isRegisterIdentity(part.values)) own.add(encodeRow(part.values));
   }
   return rows;
 }
+
+/** A restored register has an id of its own, and remembers where it came from. */
+const isRegisterIdentity = ([name]: readonly unknown[]): boolean =>
+  name === "register-id" || name === "register-origin";
 
 export const countOf = (rows: Rows): number => [...rows.values()].reduce((sum, own) => sum + own.size, 0);
 

@@ -8,6 +8,7 @@ export interface ProofRequest extends Pick<Event, "proof" | "key" | "kind" | "by
   readonly method: string;
   readonly path: string;
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Raw bytes to a path from the server's root, without a token: contents and webhooks. */
   readonly raw?: { readonly bytes: string | Uint8Array; readonly headers?: Readonly<Record<string, string>> };
   readonly expected: Expected;
@@ -51,14 +52,14 @@ export class Stage {
 
   async ask(request: ProofRequest): Promise<ProofResponse> {
     const server = request.server ?? this.any();
-    const { token, method, path, body, raw, expected } = request;
+    const { token, method, path, body, headers, raw, expected } = request;
     const calledMs = performance.now();
     let reply: Reply | undefined;
     let silence: unknown;
     try {
       reply =
         raw === undefined
-          ? await send(server, token, method, path, body)
+          ? await send(server, token, method, path, body, headers)
           : await exchange(`${server.url}${path}`, method, raw.headers ?? {}, raw.bytes);
     } catch (error) {
       silence = error;

@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { announcement, logDeprecated, logStart, type StartedService } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
+import { openPlace, startPlace } from "./contents.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
 import type { Fence } from "./database/fence.ts";
@@ -13,8 +14,9 @@ import type { Migration } from "./database/migrations/migration.ts";
 import { batchedDestination, readableDestination } from "./http/log-output.ts";
 import { newLogger } from "./http/log.ts";
 import { createServer, urlOf } from "./http/server.ts";
-import { backupJobs, jobs } from "./jobs/index.ts";
+import { backupJobs, contentJobs, jobs } from "./jobs/index.ts";
 import { BackgroundJobRunner } from "./jobs/runner.ts";
+import type { ContentPlace } from "./resources/shared/contents/content-place.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeGitSandbox } from "./resources/vcs/fetching/git-sandbox.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
@@ -48,26 +50,24 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   const logger = loggerFor(settings, { isTerminal, deprecated });
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
   configureFence(database.fence, settings, logger);
+  const contentPlace = openPlace(settings, logger);
   let phase: "starting" | "serving" | "draining" = "starting";
   const server = createServer({
     isStarting: () => phase === "starting",
     isDraining: () => phase === "draining",
     database,
     vault,
-    options: { ...settings, mail: mailOf(settings) },
+    options: { ...settings, mail: mailOf(settings), contentPlace },
     wake: (name) => runner.wake(name),
     version,
     logger,
-    rateLimit: settings.rateLimit,
-    cacheBytes: settings.cacheMb * 2 ** 20,
-    trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
-    metricsToken: settings.metricsToken,
+    ...requestSettings(settings),
     tls,
     console: consoleFiles,
   });
   const urlNow = () => urlOf(server, { tls });
-  const allJobs = [...jobs, ...backupJobs(settings, version)];
-  const jobOptions = optionsOf(settings, urlNow);
+  const allJobs = [...jobs, ...contentJobs(contentPlace), ...backupJobs(settings, version)];
+  const jobOptions = optionsOf(settings, urlNow, contentPlace);
   const runner = new BackgroundJobRunner({ database, vault, logger, jobs: allJobs, options: jobOptions });
   let clock: ClockWatch | undefined;
   let workers: Workers | undefined;
@@ -75,6 +75,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     // Slow steps come before the migration, at which older servers may stop writing.
     await Promise.all([listen(server, settings), consoleFiles?.open()]);
     await prepare(reportTo({ say, isTerminal }, logger));
+    await startPlace(settings, contentPlace, database, (sentence) => logger.warn(sentence));
     clock = await watchClock(database);
     const url = urlNow();
     // Workers that can't start fail the start, so they come before the first admin, whose token is shown once.
@@ -95,14 +96,21 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
         consoleFiles?.stop();
         // Workers report the end of their runs to this server.
         await Promise.all([drain(settings, logger), workers?.stop(settings.graceSeconds)]);
-        await stop({ server, runner, database, clock }, settings.graceSeconds);
+        await stop({ server, runner, database, clock, contentPlace }, settings.graceSeconds);
       },
     };
   } catch (error) {
-    await closeAfterFailedStart({ server, runner, database, clock }, workers);
+    await closeAfterFailedStart({ server, runner, database, clock, contentPlace }, workers);
     throw error;
   }
 }
+
+const requestSettings = ({ rateLimit, cacheMb, trustedProxies, metricsToken }: Settings) => ({
+  rateLimit,
+  cacheBytes: cacheMb * 2 ** 20,
+  trustedProxies: trustedProxies.length > 0 ? trustedProxies : undefined,
+  metricsToken,
+});
 
 async function logGitSandbox({ sandbox }: Settings, logger: Logger): Promise<void> {
   logger.info({ description: await describeGitSandbox(sandbox) }, "code fetching configured");
@@ -146,7 +154,11 @@ async function startWorkers(options: WorkersOptions): Promise<Workers | undefine
   return settings.workers > 0 ? Workers.start({ ...options, url: urlForWorkers(settings, url) }) : undefined;
 }
 
-function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
+function optionsOf(
+  settings: Settings,
+  listeningUrl: () => string,
+  contentPlace: ContentPlace | undefined,
+): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
   const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours, privateAddresses } = settings;
   const { plansForks, knownHosts, sandbox } = settings;
@@ -163,6 +175,7 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
     planTimeoutSeconds,
     applyTimeoutSeconds,
     mail: mailOf(settings),
+    contentPlace,
     get publicUrl() {
       return settings.publicUrl ?? listeningUrl();
     },
@@ -191,19 +204,24 @@ interface ServiceParts {
   readonly runner: BackgroundJobRunner;
   readonly database: Database;
   readonly clock: ClockWatch | undefined;
+  readonly contentPlace: ContentPlace | undefined;
 }
 
 /** If the database can't be written to, the workers' token stays until the next start revokes it. */
 async function closeAfterFailedStart(
-  { server, runner, database, clock }: ServiceParts,
+  { server, runner, database, clock, contentPlace }: ServiceParts,
   workers: Workers | undefined,
 ): Promise<void> {
   await Promise.all([server.close(), runner.stop(), workers?.stop(0).catch(() => undefined)]);
   clock?.stop();
+  contentPlace?.stop();
   await database.close();
 }
 
-async function stop({ server, runner, database, clock }: ServiceParts, graceSeconds: number): Promise<void> {
+async function stop(
+  { server, runner, database, clock, contentPlace }: ServiceParts,
+  graceSeconds: number,
+): Promise<void> {
   server.log.info("stopping");
   // A keep-alive connection becomes idle only after its request; nothing else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
@@ -218,6 +236,7 @@ async function stop({ server, runner, database, clock }: ServiceParts, graceSeco
   // Concurrently, so that other servers take over the jobs while requests finish.
   const closed = Promise.all([server.close(), runner.stop()]).then(() => {
     clock?.stop();
+    contentPlace?.stop();
     return database.close();
   });
   await Promise.race([closed, timedOut]);

@@ -1,5 +1,6 @@
 /** Declares every setting once: `--help`, the environment, the settings file and the reference come from this table. */
 import { resolve } from "node:path";
+import { engineFetchTable, type EngineFetchSettings } from "./agent/fetching/settings.ts";
 import {
   oneOf,
   parseDatabase,
@@ -16,8 +17,9 @@ import {
   type SettingSources,
   wholeNumber,
 } from "./kernel/settings.ts";
+import { type ContentsAddress, parseContents } from "./object-store/address.ts";
 
-export interface Settings {
+export interface Settings extends EngineFetchSettings {
   readonly listen: { readonly host: string; readonly port: number };
   readonly database: string;
   readonly publicUrl: string | undefined;
@@ -28,6 +30,8 @@ export interface Settings {
   readonly databaseConnections: number;
   readonly statementTimeoutSeconds: number;
   readonly lockTimeoutSeconds: number;
+  readonly contents: ContentsAddress;
+  readonly contentsKeepDays: number;
   readonly backupDirectory: string | undefined;
   readonly backupEveryHours: number;
   readonly backupKeep: number;
@@ -98,6 +102,20 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "Lock timeout in PostgreSQL: how long a change waits for a locked row, 1 to 3600.",
     initially: "15",
     parse: wholeNumber(1, 3600),
+  },
+  contents: {
+    variable: "CADASTRE_CONTENTS",
+    shape: "ADDRESS",
+    doc: "Where states, configurations, plans and logs are stored: database, or s3://BUCKET[/PREFIX]?region=REGION&endpoint=URL&path-style=true for an object store. Region and credentials come from where the AWS SDK finds them; endpoint and path-style are for other stores than AWS. 'cadastre contents move' moves existing contents.",
+    initially: "database",
+    parse: parseContents,
+  },
+  contentsKeepDays: {
+    variable: "CADASTRE_CONTENTS_KEEP_DAYS",
+    shape: "NUMBER",
+    doc: "How many days deleted objects stay in the object store, 0 to 3650, so that backups without contents can be restored.",
+    initially: "7",
+    parse: wholeNumber(0, 3650),
   },
   backupDirectory: {
     variable: "CADASTRE_BACKUP_DIRECTORY",
@@ -304,10 +322,11 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   engines: {
     variable: "CADASTRE_ENGINES",
     shape: "DIRECTORY",
-    doc: "The directory in which workers find engines: terraform/VERSION/terraform and tofu/VERSION/tofu.",
+    doc: "The directory in which workers find engines, and into which they fetch missing ones: terraform/VERSION/terraform and tofu/VERSION/tofu.",
     initially: "data/engines",
     parse: (text) => resolve(text),
   },
+  ...engineFetchTable,
   sandbox: {
     variable: "CADASTRE_SANDBOX",
     shape: "KIND",

@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { agentReady } from "./agent/agent.ts";
+import { checkEngineMirror, fetchingOff } from "./agent/fetching/settings.ts";
 import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
@@ -33,10 +34,13 @@ export interface WorkersOptions {
 }
 
 /** Without an engine, every run would wait. Throws SettingError. */
-export async function requireEngine({ workers, engines }: Settings): Promise<void> {
-  if (workers === 0 || countEngines(await findEngines(engines)) > 0) return;
+export async function requireEngine(settings: Settings): Promise<void> {
+  const { workers, engines, engineMirror } = settings;
+  if (workers === 0) return;
+  checkEngineMirror(settings);
+  if (engineMirror !== fetchingOff || countEngines(await findEngines(engines)) > 0) return;
   throw new SettingError(
-    `CADASTRE_WORKERS is ${workers}, but there is no engine in ${engines}. Put one at ${engines}/terraform/VERSION/terraform or ${engines}/tofu/VERSION/tofu, set another directory with CADASTRE_ENGINES, or set CADASTRE_WORKERS to 0.`,
+    `CADASTRE_WORKERS is ${workers}, but there is no engine in ${engines}, and CADASTRE_ENGINE_MIRROR is off. Put one at ${engines}/terraform/VERSION/terraform or ${engines}/tofu/VERSION/tofu, set another directory with CADASTRE_ENGINES, or set CADASTRE_WORKERS to 0.`,
   );
 }
 

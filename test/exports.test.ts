@@ -30,6 +30,8 @@ const forTests = new Set([
   "resources/runs/phases/logs.ts endLog",
   "resources/runs/runs/state-machine.ts lifecycleEventNames",
   "resources/runs/runs/state-machine.ts runStatuses",
+  "resources/shared/contents/register-identity.ts registerIdFact",
+  "resources/shared/contents/register-identity.ts registerOriginFact",
   "resources/shared/outbox/webhook.ts signatureOf",
   "resources/vcs/fetching/git-sandbox.ts findGit",
   "sandbox/bubblewrap.ts bubblewrapArguments",

@@ -24,7 +24,7 @@ const harmless = [
   /^(INSERT INTO|UPDATE|DELETE FROM) /,
 ];
 const allowedStatements: Readonly<Record<string, readonly RegExp[]>> = {
-  adds: [...harmless, /^CREATE (VIRTUAL )?TABLE /, /^ALTER TABLE \w+ ADD COLUMN /],
+  adds: [...harmless, /^CREATE (VIRTUAL )?TABLE /, /^CREATE (OR REPLACE )?VIEW /, /^ALTER TABLE \w+ ADD COLUMN /],
   removes: [...harmless, /^DROP TABLE /, /^ALTER TABLE \w+ DROP COLUMN \w+$/],
 };
 
@@ -48,6 +48,31 @@ function faultsOf({ name, kind, unusedSince, statements, only }: Migration): str
 /** The table that a statement with this verb creates or changes. */
 const tableOf = (text: string, verb: RegExp): string | undefined =>
   new RegExp(`^${verb.source} (?:IF NOT EXISTS )?(\\w+)`).exec(text)?.[1];
+
+/** Up to the last migration that was written before the rule for `online`. */
+const mayBlockWriters = ({ name }: Migration) => name <= "0042-official-document";
+
+/** What makes writers wait for as long as a table is large, as sentences. */
+function blockingStatementsOf({ name, statements, only, online = [] }: Migration): string[] {
+  const plain = (texts: readonly string[]) => texts.map((text) => text.replaceAll(/\s+/g, " ").trim());
+  const faults: string[] = [];
+  for (const texts of [statements, ...Object.values(only ?? {})].map(plain)) {
+    const created = [...plain(statements), ...texts].map((text) => tableOf(text, /CREATE (?:VIRTUAL )?TABLE/));
+    for (const text of texts) {
+      const indexed = /^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/.exec(text)?.[1];
+      const read = /^INSERT INTO .*\bFROM (\w+)/.exec(text)?.[1];
+      const changed = tableOf(text, /(?:UPDATE|DELETE FROM)/) ?? read;
+      if (indexed !== undefined && !created.includes(indexed))
+        faults.push(`${name} builds an index while writers wait, which belongs into online: ${text}`);
+      if (changed !== undefined && !created.includes(changed))
+        faults.push(`${name} changes all rows while writers wait, which belongs into online: ${text}`);
+    }
+  }
+  for (const step of online)
+    if ("index" in step && !/^CREATE (UNIQUE )?INDEX \w+\s+ON \w+/.test(step.index))
+      faults.push(`${name}: a step must be 'CREATE INDEX name ON table …': ${step.index}`);
+  return faults;
+}
 
 /** Why servers of the version that `writersKnow` names could not keep writing, as sentences, as far as the SQL shows it. */
 function incompatibilitiesOf({ name, writersKnow, unusedSince, statements, only, appendOnly }: Migration): string[] {
@@ -91,6 +116,10 @@ describe("migrations", () => {
 
   it("let older servers keep writing only if nothing that they write would be missing or rejected", () => {
     expect(migrations.flatMap(incompatibilitiesOf)).toEqual([]);
+  });
+
+  it("build indexes and change rows of existing tables only while servers write", () => {
+    expect(migrations.filter((migration) => !mayBlockWriters(migration)).flatMap(blockingStatementsOf)).toEqual([]);
   });
 
   it("belong to one version: a schema that differs from a released one needs a new version", () => {
@@ -139,6 +168,33 @@ describe("the check of the two kinds", () => {
     ["an addition declared as a removal", removes("0.0.1", "CREATE TABLE one (id TEXT)")],
   ])("refuses %s", (_, migration) => {
     expect(faultsOf(migration)).toHaveLength(1);
+  });
+});
+
+describe("the check for statements that make writers wait", () => {
+  const adds = (...statements: string[]): Migration => ({ name: "9999-a", kind: "adds", statements });
+
+  it.each<[string, Migration]>([
+    ["an index of a new table", adds("CREATE TABLE one (id TEXT)", "CREATE INDEX one_id ON one (id)")],
+    ["an index in a step", { ...adds(), online: [{ index: "CREATE INDEX one_id ON one (id)" }] }],
+    ["rows of a new table", adds("CREATE TABLE one (id TEXT)", "INSERT INTO one VALUES ('two')")],
+    ["values", adds("INSERT INTO one VALUES ('two')")],
+  ])("accepts %s", (_, migration) => {
+    expect(blockingStatementsOf(migration)).toEqual([]);
+  });
+
+  it.each<[string, Migration]>([
+    ["an index of an existing table", adds("CREATE UNIQUE INDEX one_id ON one (id)")],
+    ["an index on one engine", { ...adds(), only: { sqlite: [], postgres: ["CREATE INDEX one_id ON one (id)"] } }],
+    ["changed rows", adds("UPDATE one SET two = 3")],
+    ["deleted rows", adds("DELETE FROM one WHERE two = 3")],
+    ["copied rows", adds("CREATE TABLE two (id TEXT)", "INSERT INTO two SELECT id FROM one")],
+    [
+      "a step that is built concurrently anyway",
+      { ...adds(), online: [{ index: "CREATE INDEX CONCURRENTLY a ON b (c)" }] },
+    ],
+  ])("refuses %s", (_, migration) => {
+    expect(blockingStatementsOf(migration)).toHaveLength(1);
   });
 });
 

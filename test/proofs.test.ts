@@ -39,6 +39,13 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/shared/contents/store.ts completeContent",
     "resources/shared/contents/store.ts insertContents",
     "resources/shared/contents/store.ts orphanContent",
+    "resources/shared/contents/store.ts orphanUpload",
+    "resources/shared/contents/store.ts touchContent",
+    "resources/shared/contents/unattached-objects.ts announceObjects",
+    "resources/shared/contents/unattached-objects.ts attachObjects",
+    "resources/shared/contents/unattached-objects.ts detachObject",
+    "resources/shared/contents/unattached-objects.ts discardObject",
+    "resources/shared/contents/unattached-objects.ts touchObject",
   ],
   "stores an agent's report on a phase that it has claimed": [
     "resources/runs/phases/store.ts insertChunks",
@@ -50,6 +57,14 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   ],
   "records a callback before sign-in, so that it can't be replayed": [
     "resources/identity/sso-providers/store.ts recordCallback",
+  ],
+  "moves bytes on the operator's command, without changing what they say": [
+    "resources/shared/contents/relocation-store.ts addChunks",
+    "resources/shared/contents/relocation-store.ts beginChunks",
+    "resources/shared/contents/relocation-store.ts discardChunks",
+    "resources/shared/contents/relocation-store.ts renamePlaces",
+    "resources/shared/contents/relocation-store.ts switchToDatabase",
+    "resources/shared/contents/relocation-store.ts switchToObject",
   ],
   "background work without a caller": [
     "resources/identity/authentication-tokens/writes.ts recordTokenUses",
@@ -229,8 +244,8 @@ describe("the functions that change a table", () => {
     expect(found.filter((name) => !listed.includes(name))).toEqual(knownViolations);
   });
 
-  it("have 30 listed exceptions", () => {
-    expect(listed).toHaveLength(30);
+  it("have 43 listed exceptions", () => {
+    expect(listed).toHaveLength(43);
   });
 
   it("are listed only if they require no proof", () => {

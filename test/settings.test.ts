@@ -1,23 +1,12 @@
-/** Every setting's valid and invalid forms, where a value comes from, and the settings file's syntax. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+/** Every setting's valid and invalid forms. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
 import { agentSettingTable } from "../src/agent/settings.ts";
 import { commandSettingTable } from "../src/cli/environment.ts";
-import { logDeprecated } from "../src/announcement.ts";
-import { deprecatedSettings, flagOf, type Setting, SettingError } from "../src/kernel/settings.ts";
+import { flagOf, type Setting } from "../src/kernel/settings.ts";
 import { readSettings, type Settings, settingTable } from "../src/settings.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "cadastre-settings-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-let files = 0;
-function fileOf(text: string): string {
-  const path = join(folder, `settings-${(files += 1)}`);
-  writeFileSync(path, text);
-  return path;
-}
+import { refusedSettings } from "./support/refused-settings.ts";
 
 type Name = keyof Settings;
 const key = Buffer.from("0123456789abcdef0123456789abcdef");
@@ -49,6 +38,48 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey" | "smtpUrl" | "
     ]),
     invalid: ["data/a.db", "sqlite:", "postgres://", "mysql://db/x", ""],
     sentence: /^must be sqlite:PATH or postgres:/,
+  },
+  contents: {
+    valid: [
+      ["database", "database"],
+      ["s3://states", { bucket: "states", prefix: "", region: undefined, endpoint: undefined, isPathStyle: false }],
+      [
+        "s3://states/team/one/?region=eu-central-1&endpoint=https://s3.example/&path-style=true",
+        {
+          bucket: "states",
+          prefix: "team/one",
+          region: "eu-central-1",
+          endpoint: "https://s3.example",
+          isPathStyle: true,
+        },
+      ],
+    ],
+    invalid: [
+      "",
+      "s3://",
+      "s3:///prefix",
+      "http://s3.example/states",
+      "s3://key:secret@states",
+      "s3://a b",
+      "s3://states?acl=public",
+      "s3://states?region=a&region=b",
+      "s3://states?endpoint=s3.example",
+      "s3://states?endpoint=https://key:secret@s3.example",
+      "s3://states?path-style=yes",
+      "s3://states/../others",
+      "s3://states/a//b",
+      "s3://states#x",
+    ],
+    sentence: /^(must|names|has) .*(s3:\/\/|parameter|prefix|endpoint|path-style|once)/,
+  },
+  contentsKeepDays: {
+    valid: [
+      ["0", 0],
+      ["7", 7],
+      ["3650", 3650],
+    ],
+    invalid: ["-1", "3651", "1.5", ""],
+    sentence: /^must be a whole number from 0 to 3650/,
   },
   publicUrl: {
     valid: [
@@ -91,14 +122,7 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey" | "smtpUrl" | "
   console: { valid: same("on", "off"), invalid: ["yes", "On", ""], sentence: word },
   edition: { valid: same("self-hosted", "hosted"), invalid: ["cloud", "Hosted", ""], sentence: word },
   organizationCreation: { valid: same("site-admins", "anyone"), invalid: ["nobody", ""], sentence: word },
-  globalRemoteStateDefault: {
-    valid: [
-      ["true", true],
-      ["false", false],
-    ],
-    invalid: ["yes", "1", "TRUE", ""],
-    sentence: word,
-  },
+  globalRemoteStateDefault: booleans(),
   logLevel: {
     valid: same("fatal", "error", "warn", "info", "debug", "trace", "silent"),
     invalid: ["verbose", "INFO", ""],
@@ -118,20 +142,30 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey" | "smtpUrl" | "
   workers: wholeNumbers(0, 64),
   engine: { valid: same("terraform", "tofu"), invalid: ["Terraform", "opentofu", ""], sentence: word },
   engines: { valid: [["/opt/engines", "/opt/engines"]], invalid: [], sentence: word },
-  sandbox: { valid: same("bubblewrap", "user", "none"), invalid: ["docker", ""], sentence: word },
-  plansForks: {
+  engineMirror: {
     valid: [
-      ["true", true],
-      ["false", false],
+      ["off", "off"],
+      ["https://mirror.example/engines/", "https://mirror.example/engines"],
+      ["http://10.0.0.1:8000", "http://10.0.0.1:8000"],
     ],
-    invalid: ["yes", "1", ""],
-    sentence: word,
+    invalid: ["on", "ftp://mirror.example", "https://ada:secret@mirror.example", "https://mirror.example/?a=b"],
+    sentence: /must be off or an https URL/,
   },
+  engineMirrorInsecure: booleans(),
+  engineKeys: { valid: [["/etc/engine-keys.asc", "/etc/engine-keys.asc"]], invalid: [], sentence: word },
+  engineCacheMb: wholeNumbers(1, 16_777_216),
+  sandbox: { valid: same("bubblewrap", "user", "none"), invalid: ["docker", ""], sentence: word },
+  plansForks: booleans(),
   knownHosts: { valid: [["/etc/known_hosts", "/etc/known_hosts"]], invalid: [], sentence: word },
   planTimeoutSeconds: wholeNumbers(60, 604_800),
   applyTimeoutSeconds: wholeNumbers(60, 604_800),
   trustedProxies: networks(),
 };
+
+function booleans(): Forms {
+  const valid = [["true", true] as const, ["false", false] as const];
+  return { valid, invalid: ["yes", "1", "TRUE", ""], sentence: word };
+}
 
 function networks(): Forms {
   return {
@@ -174,26 +208,18 @@ describe.each(Object.entries(forms))("%s", (name, { valid, invalid, sentence }) 
 
   test.each(invalid)("rejects '%s' with a message that names the setting", (text) => {
     const { variable } = settingTable[name as Name];
-    const error = refusal({ flags: { [name]: text } });
+    const error = refusedSettings({ flags: { [name]: text } });
     expect(error.startsWith(`${variable} `)).toBe(true);
     expect(error.slice(variable.length + 1)).toMatch(sentence);
   });
 });
 
-function refusal(sources: Parameters<typeof readSettings>[0]): string {
-  try {
-    readSettings(sources);
-  } catch (error) {
-    expect(error).toBeInstanceOf(SettingError);
-    return (error as SettingError).message;
-  }
-  throw new Error("the settings were accepted");
-}
-
 test("without any source, the server listens on the loopback address with an embedded database", () => {
   expect(readSettings({})).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     database: "sqlite:data/cadastre.db",
+    contents: "database",
+    contentsKeepDays: 7,
     console: "on",
     publicUrl: undefined,
     adminToken: undefined,
@@ -226,6 +252,10 @@ test("without any source, the server listens on the loopback address with an emb
     workers: 0,
     engine: "terraform",
     engines: resolve("data/engines"),
+    engineMirror: undefined,
+    engineMirrorInsecure: false,
+    engineKeys: undefined,
+    engineCacheMb: 4096,
     sandbox: undefined,
     plansForks: false,
     knownHosts: undefined,
@@ -257,7 +287,7 @@ test("the TLS files must be set together", () => {
   const both = { CADASTRE_TLS_CERT: "cert.pem", CADASTRE_TLS_KEY: "key.pem" };
   expect(readSettings({ environment: both })).toMatchObject({ tlsCert: "cert.pem", tlsKey: "key.pem" });
   for (const variable of Object.keys(both)) {
-    expect(refusal({ environment: { [variable]: "x.pem" } })).toBe(
+    expect(refusedSettings({ environment: { [variable]: "x.pem" } })).toBe(
       "CADASTRE_TLS_CERT and CADASTRE_TLS_KEY go together: set both or neither.",
     );
   }
@@ -300,100 +330,4 @@ test("the operator's guide names the file variant of every secret", () => {
 test("flags are named after the settings", () => {
   expect(flagOf("tlsCert")).toBe("--tls-cert");
   expect(flagOf("organizationCreation")).toBe("--organization-creation");
-});
-
-test("a flag wins over the environment, the environment over the file, the file over the default", () => {
-  const flags = { rateLimit: "1" };
-  const environment = { CADASTRE_RATE_LIMIT: "2" };
-  const file = fileOf("CADASTRE_RATE_LIMIT=3");
-  expect(readSettings({ flags, environment, file }).rateLimit).toBe(1);
-  expect(readSettings({ environment, file }).rateLimit).toBe(2);
-  expect(readSettings({ file }).rateLimit).toBe(3);
-  expect(readSettings({}).rateLimit).toBe(0);
-});
-
-describe("a renamed setting", () => {
-  const former = { CADASTRE_KEPT_MEGABYTES: "8" };
-  const current = { CADASTRE_CACHE_MB: "16" };
-  const used = { setting: "CADASTRE_KEPT_MEGABYTES", replacement: "CADASTRE_CACHE_MB", isIgnored: false };
-
-  test("is accepted under its former name, from every source", () => {
-    const file = fileOf("CADASTRE_KEPT_MEGABYTES=8");
-    for (const sources of [{ environment: former }, { file }, { flags: { keptMegabytes: "8" } }]) {
-      expect(readSettings(sources).cacheMb).toBe(8);
-      expect(deprecatedSettings(settingTable, sources)).toEqual([used]);
-    }
-  });
-
-  test("uses the value of the new name if both are set, whatever their sources", () => {
-    for (const sources of [
-      { environment: { ...former, ...current } },
-      { environment: former, file: fileOf("CADASTRE_CACHE_MB=16") },
-      { environment: current, flags: { keptMegabytes: "8" } },
-    ]) {
-      expect(readSettings(sources).cacheMb).toBe(16);
-      expect(deprecatedSettings(settingTable, sources)).toEqual([{ ...used, isIgnored: true }]);
-    }
-  });
-
-  test("is reported, rejected and suggested by the correct name", () => {
-    const unset = { CADASTRE_KEPT_MEGABYTES: "" };
-    for (const environment of [current, unset]) expect(deprecatedSettings(settingTable, { environment })).toEqual([]);
-    expect(refusal({ environment: { CADASTRE_KEPT_MEGABYTES: "x" } })).toMatch(/^CADASTRE_KEPT_MEGABYTES must be/);
-    expect(refusal({ file: fileOf("CADASTRE_KEPT_MEGABYTE=8") })).not.toContain("CADASTRE_KEPT_MEGABYTES");
-  });
-
-  test("is reported in the log at the start, with the name to use instead", () => {
-    const lines: unknown[] = [];
-    const logger = { warn: (fields: object, message: string) => void lines.push([fields, message]) };
-    logDeprecated(logger, deprecatedSettings(settingTable, { environment: former }));
-    logDeprecated(logger, deprecatedSettings(settingTable, { environment: { ...former, ...current } }));
-    const { isIgnored: _, ...fields } = used;
-    const messages = ["deprecated setting", "deprecated setting ignored: its replacement is also set"];
-    expect(lines).toEqual(messages.map((message) => [fields, message]));
-  });
-});
-
-test("an empty variable is an absent one", () => {
-  const sources = { environment: { CADASTRE_RATE_LIMIT: "" }, file: fileOf("CADASTRE_EDITION=") };
-  expect(readSettings(sources)).toMatchObject({ rateLimit: 0, edition: "self-hosted" });
-});
-
-describe("the settings file", () => {
-  test("can have comments, empty lines, spaces, quotes and both kinds of line ends", () => {
-    const text = `# Ours\r\n\r\n  # indented\n CADASTRE_RATE_LIMIT = 5 \r\nCADASTRE_EDITION="hosted"\nCADASTRE_LOG_LEVEL='warn'\nCADASTRE_PUBLIC_URL=https://a.example/x=y`;
-    expect(readSettings({ file: fileOf(text) })).toMatchObject({
-      rateLimit: 5,
-      edition: "hosted",
-      logLevel: "warn",
-      publicUrl: "https://a.example/x=y",
-    });
-  });
-
-  test.each(["CADASTRE_RATE_LIMIT", "CADASTRE_TYPO=1", "rate-limit=1", "=1", "export CADASTRE_RATE_LIMIT=1"])(
-    "rejects the line '%s' with its number",
-    (line) => {
-      expect(refusal({ file: fileOf(`# one\n${line}\n`) })).toMatch(
-        /^Line 2 of .* is not a setting\. Write NAME=VALUE/,
-      );
-    },
-  );
-
-  test("suggests the nearest setting for a misspelled one, and reports every invalid line", () => {
-    const message = refusal({
-      file: fileOf("CADASTRE_RATELIMIT=1\nCADASTRE_EDITION=hosted\nCADASTRE_AGENT_SLOTS=1\n"),
-    });
-    expect(message.split("\n")).toEqual([
-      expect.stringMatching(/^Line 1 of .* Did you mean CADASTRE_RATE_LIMIT\?$/),
-      expect.stringMatching(/^Line 3 of .* is not a setting\./),
-    ]);
-  });
-
-  test("must exist", () => {
-    expect(refusal({ file: join(folder, "none") })).toMatch(/^The settings file .*none can't be read\./);
-  });
-
-  test("has its values checked like other sources", () => {
-    expect(refusal({ file: fileOf("CADASTRE_RATE_LIMIT=x") })).toMatch(/^CADASTRE_RATE_LIMIT must be a whole number/);
-  });
 });

@@ -99,6 +99,7 @@ export interface StandingRow {
   /** The OR over the actor's teams; null if the actor is in none. */
   readonly teamAccess: number | null;
   readonly isMember: number;
+  /** Null without an organization, or if it is closed. */
   readonly organizationDisabled: number | null;
   /** Null for any age; 0 if the organization refuses user tokens. */
   readonly userTokenMaxMs: number | null;
@@ -136,6 +137,7 @@ function refuseIfRestricted(actor: Actor, { organizationDisabled, userTokenMaxMs
 }
 
 function standingFromGrants(actor: Actor, row: StandingRow): OrganizationStanding {
+  if (row.organizationDisabled === null && row.organizationId !== "") return nonMember;
   if (isSiteAdmin(actor)) return ownerStanding(true);
   if (actor.kind === "organization")
     return actor.organizationId === row.organizationId ? organizationTokenStanding : nonMember;

@@ -28,11 +28,11 @@ export function canReadEntitlements(
 }
 
 /** `agents`: agents and nobody else. */
-export type MachineCallers = "agents" | "runs" | undefined;
+export type MachineCallers = "agents" | "also-agents" | "runs" | undefined;
 
 function isAllowedCaller({ kind }: Actor, callers: MachineCallers): boolean {
   if (kind === "run") return callers === "runs";
-  if (kind === "agent") return callers === "agents";
+  if (kind === "agent") return callers === "agents" || callers === "also-agents";
   return callers !== "agents";
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
-import { AgentClient, type AgentStatus } from "./client.ts";
+import { AgentClient, type AgentStatus, type EngineReport } from "./client.ts";
 import { countEngines, type Engines, findEngines } from "./engines.ts";
 import {
   type ClaimedDirectory,
@@ -13,6 +13,11 @@ import {
   trustCertificates,
   writeCertificates,
 } from "./agent-directory.ts";
+import { EngineAvailability } from "./fetching/availability.ts";
+import { EngineCache } from "./fetching/cache.ts";
+import { checkEngineMirror } from "./fetching/settings.ts";
+import { readSigningKeys } from "./fetching/signatures.ts";
+import type { UnavailableEngine } from "./job-channel.ts";
 import { JobSupervisor } from "./job-supervisor.ts";
 import { logLine } from "./log-line.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
@@ -21,15 +26,24 @@ import type { MountPaths, Sandbox } from "../sandbox/launch.ts";
 import { killAllProcesses } from "../sandbox/process.ts";
 import { claimUids, type ClaimedUids } from "../sandbox/uids.ts";
 import { ServerRejection, ServerConnection } from "./server.ts";
+import { products } from "./products.ts";
 import type { AgentSettings } from "./settings.ts";
 import { isAccessible, createAccessibleDirectory, accessiblePath } from "./accessible-paths.ts";
 
 export const agentReady = "agent ready";
 
 const claimSeconds = 25;
+/** The server checks a claim against the engines that were unavailable when it began. */
+const claimSecondsDuringOutage = 5;
 const pingMs = 10_000;
 const lastPingMs = 3000;
 const stateUploadMs = 10_000;
+const reachMsMin = 5000;
+
+/** Of an agent that executes one job: how long it waits for the job. */
+export interface SingleJob {
+  readonly waitMs: number;
+}
 
 interface AgentResources {
   readonly directory: ClaimedDirectory;
@@ -38,6 +52,7 @@ interface AgentResources {
   readonly mounts: Omit<MountPaths, "job" | "engine">;
   readonly uids: ClaimedUids;
   readonly lostStatesDirectory: string;
+  readonly fetchesEngines: boolean;
 }
 
 const noUids: ClaimedUids = { list: [], release: () => undefined };
@@ -60,9 +75,23 @@ function mountsOf({ agentDirectory, providerMirror, ca, knownHosts }: AgentSetti
   };
 }
 
-async function enginesLine(directory: string): Promise<string> {
+/** Throws SettingError. */
+async function checkFetching(settings: AgentSettings, say: (line: string) => void): Promise<boolean> {
+  checkEngineMirror(settings);
+  for (const product of products) await readSigningKeys(product, settings.engineKeys);
+  const reason = new EngineCache(settings).whyNotFetching();
+  const mirror = settings.engineMirror ?? "the publishers' addresses";
+  say(
+    reason === undefined
+      ? logLine("missing engines are fetched", { mirror })
+      : logLine("missing engines are not fetched", { reason }),
+  );
+  return reason === undefined;
+}
+
+async function enginesLine(directory: string, fetches: boolean): Promise<string> {
   const engines = await findEngines(directory);
-  return countEngines(engines) === 0
+  return countEngines(engines) === 0 && !fetches
     ? logLine("no engines found", { directory, expected: "terraform/VERSION/terraform or tofu/VERSION/tofu" })
     : logLine("engines found", { terraform: engines.terraform.join(","), tofu: engines.tofu.join(",") });
 }
@@ -73,24 +102,39 @@ export class Agent {
   readonly #server: ServerConnection;
   readonly #client: AgentClient;
   readonly #resources: AgentResources;
+  readonly #singleJob: SingleJob | undefined;
+  #endsAt = Infinity;
+  #lastFailure = "";
   readonly #draining = new AbortController();
   readonly #running = new Set<JobSupervisor>();
+  readonly #availability: EngineAvailability;
   #id = "";
   #registering: Promise<void> | undefined;
   #fault: Error | undefined;
   #wasReached = true;
   #pinging: Promise<void> = Promise.resolve();
 
-  private constructor(settings: AgentSettings, say: (line: string) => void, resources: AgentResources) {
+  private constructor(
+    settings: AgentSettings,
+    say: (line: string) => void,
+    resources: AgentResources,
+    singleJob: SingleJob | undefined,
+  ) {
     this.#settings = settings;
     this.#say = say;
     this.#server = new ServerConnection(settings.agentServer);
     this.#client = new AgentClient(this.#server, settings.agentToken);
     this.#resources = resources;
+    this.#availability = new EngineAvailability({
+      source: settings,
+      signal: this.#draining.signal,
+      onChange: () => void this.#ping(this.#status),
+    });
+    this.#singleJob = singleJob;
   }
 
   /** Throws SettingError for every problem that is detectable before the first job. */
-  static async open(configured: AgentSettings, say: (line: string) => void): Promise<Agent> {
+  static async open(configured: AgentSettings, say: (line: string) => void, singleJob?: SingleJob): Promise<Agent> {
     const directory = await claimDirectory(configured.agentDirectory);
     let uids = noUids;
     try {
@@ -109,8 +153,10 @@ export class Agent {
       const { jobMemoryMegabytes, jobProcesses: processes } = settings;
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
       say(logLine("job limits", { detail: cgroups.description }));
-      say(await enginesLine(settings.engines));
-      return new Agent(settings, say, { directory, sandbox, cgroups, mounts, uids, lostStatesDirectory });
+      const fetchesEngines = await checkFetching(settings, say);
+      say(await enginesLine(settings.engines, fetchesEngines));
+      const resources = { directory, sandbox, cgroups, mounts, uids, lostStatesDirectory, fetchesEngines };
+      return new Agent(settings, say, resources, singleJob);
     } catch (error) {
       uids.release();
       directory.release();
@@ -118,19 +164,46 @@ export class Agent {
     }
   }
 
-  /** Throws SettingError if the server rejects the agent. */
+  /** Throws SettingError if the server rejects the agent, or can't be reached while the agent waits for a single job. */
   async run(): Promise<void> {
+    const waiting = this.#limitWait();
     await this.#register();
     const pings = setInterval(() => void this.#ping(this.#status), pingMs);
+    const slots = this.#singleJob === undefined ? this.#settings.agentSlots : 1;
     try {
-      await Promise.all(Array.from({ length: this.#settings.agentSlots }, (_, slot) => this.#runSlot(slot)));
+      await Promise.all(Array.from({ length: slots }, (_, slot) => this.#runSlot(slot)));
     } finally {
       clearInterval(pings);
+      clearTimeout(waiting);
       this.#resources.uids.release();
       this.#resources.directory.release();
-      if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", lastPingMs);
+      if (this.#id !== "") await this.#signOff();
     }
     if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  #limitWait(): NodeJS.Timeout | undefined {
+    if (this.#singleJob === undefined) return undefined;
+    const secondsMax = Math.max(this.#singleJob.waitMs, reachMsMin) / 1000;
+    this.#endsAt = performance.now() + this.#singleJob.waitMs;
+    return setTimeout(() => {
+      if (this.#id !== "") return;
+      this.#fault = new SettingError(
+        `The server ${this.#server.url} could not be reached for ${secondsMax} seconds: ${this.#lastFailure} Check CADASTRE_AGENT_SERVER and the network, or wait longer with --wait.`,
+      );
+      this.drain();
+    }, secondsMax * 1000);
+  }
+
+  /**
+   * An agent of a single job deletes itself: its pool would list one for each run. If it could not fetch an engine, it stays with its last
+   * report, from which the server knows when it is worth starting another one.
+   */
+  async #signOff(): Promise<void> {
+    const hasLeft = () => this.#pinging.then(() => this.#client.leave(this.#id, lastPingMs)).then(() => true);
+    if (this.#singleJob === undefined) this.#availability.forget();
+    else if (this.#availability.list.length === 0 && (await hasLeft().catch(() => false))) return;
+    await this.#ping(this.#fault === undefined ? "exited" : "errored", lastPingMs);
   }
 
   /** Claims no more jobs; `run` returns when the running ones are done. */
@@ -156,12 +229,14 @@ export class Agent {
   async #runSlot(slot: number): Promise<void> {
     const { signal } = this.#draining;
     const cgroup = this.#resources.cgroups.slot?.(slot);
-    while (!signal.aborted) {
+    for (let isFirst = true; !signal.aborted && (isFirst || performance.now() < this.#endsAt); isFirst = false) {
       try {
-        const engines = await findEngines(this.#settings.engines);
-        const body = await this.#client.claim(this.#id, claimSeconds, engines, signal);
+        const report = await this.#engineReport();
+        const wait = Math.min(this.#claimSeconds, report.unavailable?.length ? claimSecondsDuringOutage : Infinity);
+        const body = await this.#client.claim(this.#id, wait, report, signal);
         this.#noteReached();
         if (body === undefined) continue;
+        if (this.#singleJob !== undefined) this.#endsAt = 0;
         const job = this.#supervisor(slot, cgroup?.path);
         this.#running.add(job);
         void this.#ping("busy");
@@ -171,6 +246,11 @@ export class Agent {
         if (!signal.aborted) await this.#recoverFrom(error);
       }
     }
+  }
+
+  get #claimSeconds(): number {
+    const left = (this.#endsAt - performance.now()) / 1000;
+    return Math.min(claimSeconds, Math.max(0, left));
   }
 
   #supervisor(slot: number, cgroup: string | undefined): JobSupervisor {
@@ -184,7 +264,13 @@ export class Agent {
       mounts,
       lostStatesDirectory,
     };
-    return new JobSupervisor({ setup, client: this.#client, say: this.#say });
+    const onUnavailable = (engine: UnavailableEngine) => this.#availability.note(engine);
+    return new JobSupervisor({ setup, client: this.#client, say: this.#say, onUnavailable });
+  }
+
+  async #engineReport(): Promise<EngineReport> {
+    const engines = await findEngines(this.#settings.engines);
+    return { engines, unavailable: this.#resources.fetchesEngines ? this.#availability.list : undefined };
   }
 
   async #recoverFrom(failure: unknown): Promise<void> {
@@ -198,6 +284,7 @@ export class Agent {
     }
     if (failure instanceof ServerRejection && (failure.status === 401 || failure.status === 403))
       return this.#failWith(failure);
+    this.#lastFailure = (failure as Error).message;
     if (this.#wasReached) this.#say(logLine("server unreachable, retrying", { error: (failure as Error).message }));
     this.#wasReached = false;
     await pause(1000 + Math.random() * 3000, undefined, { signal: this.#draining.signal }).catch(() => undefined);
@@ -227,7 +314,14 @@ export class Agent {
     while (!signal.aborted) {
       try {
         const engines: Engines = await findEngines(enginesDirectory);
-        const registration = { name: agentName, version, engines, sandbox: this.#resources.sandbox.kind };
+        const { sandbox, fetchesEngines } = this.#resources;
+        const registration = {
+          name: agentName,
+          version,
+          engines,
+          sandbox: sandbox.kind,
+          "fetches-engines": fetchesEngines,
+        };
         this.#id = await this.#client.register(registration, signal);
         this.#noteReached();
         this.#say(logLine("agent registered", { server: this.#server.url, name: agentName, agent: this.#id }));
@@ -252,7 +346,7 @@ export class Agent {
   async #pingAfter(earlier: Promise<void>, status: AgentStatus, timeoutMs: number | undefined): Promise<void> {
     await earlier;
     try {
-      await this.#client.ping(this.#id, status, await findEngines(this.#settings.engines), timeoutMs);
+      await this.#client.ping(this.#id, status, await this.#engineReport(), timeoutMs);
     } catch {
       // The next ping reports the status.
     }

@@ -1,5 +1,6 @@
 /** The calls of the agent protocol, to the server's `agents` and `agent-jobs` routes. */
 import type { Engines } from "./engines.ts";
+import type { UnavailableVersion } from "./fetching/availability.ts";
 import type { JobDocument } from "./job.ts";
 import { ServerRejection, type ServerConnection } from "./server.ts";
 
@@ -13,7 +14,20 @@ export interface AgentRegistration {
   readonly version: string;
   readonly engines: Engines;
   readonly sandbox: string;
+  /** Whether it fetches versions that it lacks. */
+  readonly "fetches-engines": boolean;
 }
+
+export interface EngineReport {
+  readonly engines: Engines;
+  /** Undefined if the agent fetches none. */
+  readonly unavailable: readonly UnavailableVersion[] | undefined;
+}
+
+const reportBody = ({ engines, unavailable }: EngineReport) => ({
+  engines,
+  ...(unavailable !== undefined && { "unavailable-engines": unavailable }),
+});
 
 export type JobBody = AsyncIterable<Uint8Array>;
 export type JobKey = Pick<JobDocument, "id" | "attempt">;
@@ -35,16 +49,22 @@ export class AgentClient {
     return (response as { data: { id: string } }).data.id;
   }
 
-  async ping(id: string, status: AgentStatus, engines: Engines, timeoutMs = requestMs): Promise<void> {
-    await this.#server.send({ ...this.#post(`/agents/${id}/actions/ping`), json: { status, engines }, timeoutMs });
+  async ping(id: string, status: AgentStatus, report: EngineReport, timeoutMs = requestMs): Promise<void> {
+    const json = { status, ...reportBody(report) };
+    await this.#server.send({ ...this.#post(`/agents/${id}/actions/ping`), json, timeoutMs });
+  }
+
+  async leave(id: string, timeoutMs: number): Promise<void> {
+    const path = `${base}/agents/${id}`;
+    await this.#server.send({ method: "DELETE", path, token: this.#token, timeoutMs, retryMs: timeoutMs });
   }
 
   /** Undefined if there is no job. Only the job's process reads the body, because it can be large. */
-  async claim(id: string, wait: number, engines: Engines, signal: AbortSignal): Promise<JobBody | undefined> {
+  async claim(id: string, wait: number, report: EngineReport, signal: AbortSignal): Promise<JobBody | undefined> {
     return this.#server.stream({
       ...this.#post(`/agents/${id}/actions/claim`),
-      json: { wait, engines },
-      timeoutMs: wait * 1000 + requestMs,
+      json: { wait, ...reportBody(report) },
+      timeoutMs: Math.ceil(wait * 1000) + requestMs,
       signal,
     });
   }
@@ -94,7 +114,8 @@ export type JobContentKind =
   | "errored-state";
 
 export interface PhaseResult {
-  readonly result: "finished" | "errored" | "canceled";
+  /** `returned`: the engine could not be had, so another attempt is needed. */
+  readonly result: "finished" | "errored" | "canceled" | "returned";
   readonly hasChanges?: boolean;
   readonly additions?: number;
   readonly changes?: number;

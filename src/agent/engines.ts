@@ -3,17 +3,15 @@ import { constants } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { JobDocument } from "./job.ts";
-import { type Product, products } from "./settings.ts";
+import { type EngineName, isEngineVersion, type Product, products } from "./products.ts";
 
 export type Engines = Readonly<Record<Product, readonly string[]>>;
-
-const versionPattern = /^\d+\.\d+\.\d+([-+][\w.+-]+)?$/;
 
 export async function findEngines(folder: string): Promise<Engines> {
   const found: Record<Product, string[]> = { terraform: [], tofu: [] };
   for (const product of products) {
     for (const version of await namesIn(join(folder, product))) {
-      if (versionPattern.test(version) && (await isProgram(programOf(folder, product, version))))
+      if (isEngineVersion(version) && (await isProgram(programOf(folder, product, version))))
         found[product].push(version);
     }
     found[product].sort(compareVersions);
@@ -26,8 +24,6 @@ export const programOf = (folder: string, product: Product, version: string): st
 
 export const countEngines = (engines: Engines): number =>
   products.reduce((sum, product) => sum + engines[product].length, 0);
-
-export const titleOf = (product: Product): string => (product === "tofu" ? "OpenTofu" : "Terraform");
 
 export function compareVersions(one: string, other: string): number {
   const [a, b] = [partsOf(one), partsOf(other)];
@@ -58,18 +54,13 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-async function isProgram(path: string): Promise<boolean> {
+export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     return true;
   } catch {
     return false;
   }
-}
-
-export interface EngineName {
-  readonly product: Product;
-  readonly version: string;
 }
 
 export interface PlanFiles {

@@ -4,7 +4,9 @@ import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { unpack } from "../archive/unpack.ts";
-import { type EngineName, initArguments, titleOf } from "./engines.ts";
+import { initArguments } from "./engines.ts";
+import type { FetchedRelease } from "./fetching/release.ts";
+import { type EngineName, engineText, titleOf } from "./products.ts";
 import { cliConfiguration, environmentOf, sshCommand, variableFile } from "./variables.ts";
 import type { JobClient } from "./client.ts";
 import type { JobDirectory } from "./job-directory.ts";
@@ -39,6 +41,8 @@ export function faultOf({ error }: EngineOutputReader, { code, signal }: Process
 export interface ExecutionOptions {
   readonly job: JobDocument;
   readonly engine: EngineName;
+  /** What was fetched for this job. */
+  readonly fetched: FetchedRelease | undefined;
   readonly client: JobClient;
   readonly log: RunLog;
   readonly directory: JobDirectory;
@@ -61,6 +65,14 @@ const initQuietMs = 5000;
 const initBufferBytesMax = 1024 ** 2;
 const lockFileBytesMax = 16 * 1024 ** 2;
 
+/** CLIs skip exactly these three lines. */
+export async function sayHeader(log: RunLog, { product, version }: EngineName): Promise<void> {
+  const { arch } = process;
+  await log.say(`${titleOf(product)} v${version}`);
+  await log.say(`on linux_${arch === "x64" ? "amd64" : arch}`);
+  await log.say("Initializing plugins and modules...");
+}
+
 export class Execution {
   readonly options: ExecutionOptions;
   #variables: string[] = [];
@@ -80,11 +92,10 @@ export class Execution {
 
   /** Throws ConfigurationFault, EngineFault, ArchiveFault, Stopped. */
   async prepare(): Promise<void> {
-    const { job, engine, client, log, directory, stopper } = this.options;
-    const { arch } = process;
-    await log.say(`${titleOf(engine.product)} v${engine.version}`);
-    await log.say(`on linux_${arch === "x64" ? "amd64" : arch}`);
-    await log.say("Initializing plugins and modules...");
+    const { job, engine, fetched, client, log, directory, stopper } = this.options;
+    await sayHeader(log, engine);
+    if (fetched !== undefined)
+      await log.say(`Fetched ${engineText(engine)} from ${fetched.archive}, signed with the key ${fetched.key}.`);
     const archive = directory.spoolFile("configuration");
     await client.download(job.configurationUrl, archive);
     await unpack(createReadStream(archive), directory.configuration);

@@ -2,7 +2,12 @@
 import type { MountPaths, SandboxKind } from "../sandbox/launch.ts";
 import type { JobSignal } from "./client.ts";
 import type { JobDocument } from "./job.ts";
+import type { EngineName } from "./products.ts";
 import type { AgentSettings } from "./settings.ts";
+
+export interface UnavailableEngine extends EngineName {
+  readonly reason: string;
+}
 
 /** Only the job's process reads the rest of the document. */
 export type ClaimedJob = Pick<JobDocument, "id" | "attempt" | "runId" | "phase">;
@@ -35,6 +40,8 @@ export interface JobProcessInput {
 export interface JobProcessOutput {
   readonly claimed?: ClaimedJob;
   readonly line?: string;
+  /** The job needs an engine that can't be fetched. */
+  readonly unavailable?: UnavailableEngine;
 }
 
 export const aliveIntervalMs = 1000;

@@ -11,18 +11,19 @@ export interface DirectoryOptions {
   readonly base: string;
   readonly sandbox: Sandbox;
   readonly slot: number;
-  readonly mounts: Omit<MountPaths, "job">;
+  readonly mounts: Omit<MountPaths, "job" | "engine">;
 }
 
 export class JobDirectory {
   readonly root: string;
   /** Not visible to the job's programs. */
   readonly spool: string;
-  readonly mounts: MountPaths;
-  /** The same paths as the sandbox shows them. */
-  readonly inside: MountPaths;
   readonly uid: number | undefined;
   readonly #workspaceName: string;
+  readonly #sandbox: Sandbox;
+  readonly #mounts: Omit<MountPaths, "engine">;
+  /** Known once the engine is there. */
+  #engine = "";
   #workingDirectory = "";
 
   constructor(
@@ -32,10 +33,23 @@ export class JobDirectory {
     const { root, spool } = directoriesOf(base, job);
     this.root = root;
     this.spool = spool;
-    this.mounts = { ...mounts, job: this.root };
-    this.inside = sandbox.inside(this.mounts);
+    this.#sandbox = sandbox;
+    this.#mounts = { ...mounts, job: this.root };
     this.uid = sandbox.uidOf(slot);
     this.#workspaceName = job.workspaceName;
+  }
+
+  set engine(program: string) {
+    this.#engine = program;
+  }
+
+  get mounts(): MountPaths {
+    return { ...this.#mounts, engine: this.#engine };
+  }
+
+  /** The same paths as the sandbox shows them. */
+  get inside(): MountPaths {
+    return this.#sandbox.inside(this.mounts);
   }
 
   async create(): Promise<void> {

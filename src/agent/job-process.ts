@@ -48,6 +48,7 @@ async function execute(setup: SlotSetup, onStart: (run: AgentJobRun) => void): P
     server: new ServerConnection(settings.agentServer),
     cgroup: cgroup === undefined ? undefined : cgroupAt(cgroup),
     say,
+    reportUnavailable: (unavailable) => send({ unavailable }),
   });
   onStart(run);
   const { id, attempt, runId, phase } = job;

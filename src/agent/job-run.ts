@@ -4,8 +4,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
 import { JobLost, JobClient, type PhaseResult, type JobSignal } from "./client.ts";
 import { JobDirectory } from "./job-directory.ts";
-import { programOf, titleOf } from "./engines.ts";
-import { EngineFault, Execution } from "./execution.ts";
+import { type EngineName, engineText, titleOf } from "./products.ts";
+import { EngineFault, Execution, sayHeader } from "./execution.ts";
+import { EngineCache, type EngineInUse } from "./fetching/cache.ts";
+import { EngineRefusal, EngineUnavailable } from "./fetching/faults.ts";
+import type { FetchedRelease } from "./fetching/release.ts";
+import type { UnavailableEngine } from "./job-channel.ts";
 import { sizeOf } from "./files.ts";
 import type { JobDocument } from "./job.ts";
 import { RunLog } from "./log.ts";
@@ -35,6 +39,7 @@ export interface AgentJobRunOptions {
   /** For states that the server no longer accepts. */
   readonly lostStatesDirectory: string;
   readonly say: (line: string) => void;
+  readonly reportUnavailable: (engine: UnavailableEngine) => Promise<void>;
 }
 
 const diskCheckMs = 3000;
@@ -51,6 +56,7 @@ function realPath(path: string): string {
 export class AgentJobRun {
   readonly #job: JobDocument;
   readonly #options: AgentJobRunOptions;
+  readonly #engine: EngineName;
   readonly #lost = new AbortController();
   readonly #stopper: Stopper;
   readonly #client: JobClient;
@@ -65,10 +71,8 @@ export class AgentJobRun {
     this.#secrets = secretsOf(job);
     this.#stopper = new Stopper(job.phase);
     this.#client = new JobClient(server, settings.agentToken, job, this.#lost.signal);
-    const program = realPath(programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion));
-    const base = settings.agentDirectory;
-    const engine = sandbox.uidOf(slot) === undefined ? program : accessiblePath(program, base);
-    this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
+    this.#engine = { product: job.engine ?? settings.engine, version: job.engineVersion };
+    this.#directory = new JobDirectory(job, { base: settings.agentDirectory, sandbox, slot, mounts });
     this.#log = new RunLog({
       send: (offset, bytes) => this.#client.log(offset, bytes),
       // The server adds one byte at each end.
@@ -113,23 +117,36 @@ export class AgentJobRun {
   }
 
   async #runPhase(): Promise<PhaseResult> {
+    let engine: EngineInUse | undefined;
     try {
+      engine = await this.#acquireEngine();
       await this.#directory.create();
-      const execution = new Execution(this.#executionOptions());
+      const execution = new Execution(this.#executionOptions(engine.fetched));
       await execution.prepare();
       return await (this.#job.phase === "plan" ? plan(execution) : apply(execution));
     } catch (error) {
       if (this.#lost.signal.aborted || error instanceof JobLost) throw error;
-      return this.#failureResult(error);
+      return await this.#failureResult(error);
+    } finally {
+      engine?.release();
     }
   }
 
-  #executionOptions() {
+  async #acquireEngine(): Promise<EngineInUse> {
+    const { settings, sandbox, slot } = this.#options;
+    const engine = await new EngineCache(settings).use(this.#engine, this.#stopper.stopped);
+    const program = realPath(engine.program);
+    this.#directory.engine =
+      sandbox.uidOf(slot) === undefined ? program : accessiblePath(program, settings.agentDirectory);
+    return engine;
+  }
+
+  #executionOptions(fetched: FetchedRelease | undefined) {
     const { settings, server, sandbox, cgroup } = this.#options;
-    const engine = { product: this.#job.engine ?? settings.engine, version: this.#job.engineVersion };
     return {
       job: this.#job,
-      engine,
+      engine: this.#engine,
+      fetched,
       client: this.#client,
       log: this.#log,
       directory: this.#directory,
@@ -144,15 +161,27 @@ export class AgentJobRun {
   async #failureResult(error: unknown): Promise<PhaseResult> {
     const { reason } = this.#stopper;
     if (reason === "canceled") return { result: "canceled" };
+    if (reason === undefined && error instanceof EngineUnavailable) return this.#returnedResult(error);
+    if (reason === undefined && error instanceof EngineRefusal) await sayHeader(this.#log, this.#engine);
     const message = reason === undefined ? this.#messageOf(error) : this.#stopMessage(reason);
     const isLogged = reason === undefined && error instanceof EngineFault && error.isLogged;
     if (!isLogged) await this.#log.say(`\n${message}`);
     return { result: "errored", errorMessage: message };
   }
 
+  /** The agent learns it first, so that it doesn't claim the job again. */
+  async #returnedResult({ message }: EngineUnavailable): Promise<PhaseResult> {
+    const { runId: run, phase } = this.#job;
+    this.#options.say(
+      logLine("engine not available", { run, phase, engine: engineText(this.#engine), reason: message }),
+    );
+    await this.#options.reportUnavailable({ ...this.#engine, reason: message });
+    return { result: "returned", errorMessage: message };
+  }
+
   #messageOf(error: unknown): string {
     const { message, stack } = error as Error;
-    const expected = [ConfigurationFault, EngineFault, ArchiveFault, ServerRejection];
+    const expected = [ConfigurationFault, EngineFault, EngineRefusal, ArchiveFault, ServerRejection];
     if (expected.some((kind) => error instanceof kind)) return message;
     const { runId: run, phase } = this.#job;
     this.#options.say(logLine("job failed unexpectedly", { run, phase, error: this.#masked(stack ?? message) }));
@@ -161,7 +190,7 @@ export class AgentJobRun {
 
   #stopMessage(reason: StopReason): string {
     const { settings } = this.#options;
-    const title = titleOf(this.#job.engine ?? settings.engine);
+    const title = titleOf(this.#engine.product);
     if (reason === "timed-out")
       return `${title} was stopped: the ${this.#job.phase} took longer than its timeout of ${this.#job.timeoutSeconds} seconds.`;
     if (reason === "disk")

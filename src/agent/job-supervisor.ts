@@ -17,6 +17,7 @@ import {
   type JobInstruction,
   type SlotSetup,
   type JobProcessInput,
+  type UnavailableEngine,
 } from "./job-channel.ts";
 
 /** Cleaning up must end before the server gives the job to another agent. */
@@ -27,6 +28,7 @@ export interface SupervisorOptions {
   readonly setup: SlotSetup;
   readonly client: AgentClient;
   readonly say: (line: string) => void;
+  readonly onUnavailable: (engine: UnavailableEngine) => void;
 }
 
 export class JobSupervisor {
@@ -65,8 +67,9 @@ export class JobSupervisor {
     this.#child?.send({ signal: "shutdown" });
   }
 
-  #handleMessage({ claimed, line }: JobProcessOutput): void {
+  #handleMessage({ claimed, line, unavailable }: JobProcessOutput): void {
     if (line !== undefined) this.#options.say(line);
+    if (unavailable !== undefined) this.#options.onUnavailable(unavailable);
     if (claimed === undefined || this.#job !== undefined) return;
     this.#job = claimed;
     const { client } = this.#options;

@@ -1,6 +1,6 @@
 /** Parses the job that the server sends. */
 import { z } from "zod";
-import { type Product, products } from "./settings.ts";
+import { type Product, products } from "./products.ts";
 
 const variable = z.object({
   key: z.string(),

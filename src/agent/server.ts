@@ -18,7 +18,7 @@ export class ServerUnreachable extends Error {
 }
 
 export interface ServerRequest {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   /** Null for signed URLs. */
   readonly token: string | null;

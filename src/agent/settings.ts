@@ -11,12 +11,11 @@ import {
   type SettingSources,
   wholeNumber,
 } from "../kernel/settings.ts";
+import { engineFetchTable, type EngineFetchSettings } from "./fetching/settings.ts";
+import { type Product, products } from "./products.ts";
 import { type SandboxKind, sandboxKinds } from "../sandbox/launch.ts";
 
-export const products = ["terraform", "tofu"] as const;
-export type Product = (typeof products)[number];
-
-export interface AgentSettings {
+export interface AgentSettings extends EngineFetchSettings {
   readonly agentServer: string;
   readonly agentToken: string;
   readonly agentName: string;
@@ -84,10 +83,11 @@ export const agentSettingTable: AgentSettingTable = {
   engines: {
     variable: "CADASTRE_ENGINES",
     shape: "DIRECTORY",
-    doc: "Directory with the engines, as terraform/VERSION/terraform and tofu/VERSION/tofu. The agent finds new versions without a restart.",
+    doc: "Directory with the engines, as terraform/VERSION/terraform and tofu/VERSION/tofu. The agent finds new versions without a restart, and fetches missing ones into it.",
     initially: "data/engines",
     parse: (text) => resolve(text),
   },
+  ...engineFetchTable,
   engine: {
     variable: "CADASTRE_ENGINE",
     shape: "ENGINE",

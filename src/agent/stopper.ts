@@ -12,6 +12,7 @@ const graceMs = { plan: 60_000, apply: 300_000 } as const;
 
 export class Stopper {
   readonly #graceMs: number;
+  readonly #stopped = new AbortController();
   #reason: StopReason | undefined;
   #isHard = false;
   #process: SandboxedProcess | undefined;
@@ -26,6 +27,11 @@ export class Stopper {
     return this.#reason;
   }
 
+  /** Aborted by the first reason: for work other than the engine's. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
   get isHard(): boolean {
     return this.#isHard;
   }
@@ -33,12 +39,14 @@ export class Stopper {
   interrupt(reason: StopReason): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
+    this.#stopped.abort();
     this.#process?.interrupt();
     this.#grace = setTimeout(() => this.kill(reason), this.#graceMs).unref();
   }
 
   kill(reason: StopReason): void {
     this.#reason ??= reason;
+    this.#stopped.abort();
     this.#isHard = true;
     clearTimeout(this.#grace);
     this.#process?.kill();

@@ -29,8 +29,13 @@ export interface BackupFooter {
   readonly rows: Readonly<Record<string, number>>;
   /** Absent in older files, which use only the header's key. */
   readonly keyIds?: readonly string[];
+  /** Only of a backup without contents: what its rows need from object stores. */
+  readonly objects?: ObjectTotals;
   readonly sha256: string;
 }
+
+/** By place. */
+export type ObjectTotals = Readonly<Record<string, { readonly count: number; readonly bytes: number }>>;
 
 export type BackupValue = string | number | null | Uint8Array;
 

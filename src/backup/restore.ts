@@ -13,12 +13,14 @@ import {
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { counted } from "../kernel/text.ts";
+import { type BackupObject, objectIn } from "./contents.ts";
 import {
   type BackupFooter,
   type BackupHeader,
   type BackupProgress,
   SecretChecker,
   type BackupSection,
+  type ObjectTotals,
   tablesAfter,
   prefilledTables,
   type BackupValue,
@@ -30,32 +32,47 @@ export interface VerifiedBackup {
   readonly rows: BackupFooter["rows"];
   readonly keyIds: readonly string[];
   readonly secrets: number;
+  readonly objects: ObjectTotals;
 }
 
-/** Writes nothing. Throws `conflict` if this version, or these keys, can't restore the file. */
-export async function verifyBackup(file: string, progress: BackupProgress, vault?: Vault): Promise<VerifiedBackup> {
+/** Sees every object that the rows of a backup without contents need. Throws `conflict`. */
+export interface ObjectChecker {
+  check(object: BackupObject): Promise<void>;
+  finish(): Promise<void>;
+}
+
+/** Writes nothing. Throws `conflict` if this version, these keys or these objects can't restore the file. */
+export async function verifyBackup(
+  file: string,
+  progress: BackupProgress,
+  vault?: Vault,
+  objectChecker?: ObjectChecker,
+): Promise<VerifiedBackup> {
   const check = vault && new SecretChecker(vault, file);
   let header: BackupHeader | undefined;
   let footer: BackupFooter | undefined;
-  let table = "";
+  let section: BackupSection = { table: "", columns: [] };
   let rows = 0;
   for await (const part of readBackup(file)) {
     if (part.kind === "header") {
       refuseNewerSchema(part.header, file);
       header = part.header;
     } else if (part.kind === "section") {
-      table = part.section.table;
+      ({ section } = part);
       rows = 0;
       check?.begin(part.section);
     } else if (part.kind === "row") {
       rows += 1;
       check?.row(part.values);
-      progress(table, rows);
+      const object = objectChecker && objectIn(section, part.values);
+      if (object !== undefined) await objectChecker?.check(object);
+      progress(section.table, rows);
     } else footer = part.footer;
   }
   if (header === undefined || footer === undefined) throw new Error("a backup ended without its last line");
-  const { rows: counts, keyIds = [header.keyId] } = footer;
-  return { header, rows: counts, keyIds, secrets: check?.count ?? 0 };
+  await objectChecker?.finish();
+  const { rows: counts, keyIds = [header.keyId], objects = {} } = footer;
+  return { header, rows: counts, keyIds, objects, secrets: check?.count ?? 0 };
 }
 
 function refuseNewerSchema({ migrations: applied, cadastre }: BackupHeader, file: string): void {
@@ -65,11 +82,12 @@ function refuseNewerSchema({ migrations: applied, cadastre }: BackupHeader, file
     );
 }
 
-/** Throws `conflict` and writes nothing if the database is not empty or has a newer schema than the file. */
+/** `afterLoad` is part of the transaction. Throws `conflict` and writes nothing if the database is not empty or has a newer schema than the file. */
 export async function loadBackup(
   database: Database,
   { file, header }: { readonly file: string; readonly header: BackupHeader },
   progress: BackupProgress,
+  afterLoad: (tx: Tx) => Promise<void>,
 ): Promise<void> {
   const schemaOfFile = migrations.filter(({ name }) => header.migrations.includes(name));
   // A transaction that is retried reads the file again from its start.
@@ -86,6 +104,7 @@ export async function loadBackup(
     const { runDeferredNow } = tx.dialect;
     if (runDeferredNow !== undefined) await sql.raw(runDeferredNow).execute(tx.db);
     await migrateIn(tx, migrations);
+    await afterLoad(tx);
   };
   database.fence.disable();
   await withSetupLock(database, load);

@@ -6,6 +6,7 @@ import { readFact, setFact } from "../database/meta.ts";
 import type { Vault } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
 import { now, nowMs } from "../kernel/time.ts";
+import type { ObjectReader } from "./contents.ts";
 import { verifyBackup } from "./restore.ts";
 import { writeBackup } from "./write.ts";
 
@@ -18,6 +19,7 @@ export interface BackupSchedule {
 export interface BackupJobContext {
   readonly database: Database;
   readonly vault: Vault;
+  readonly readObject: ObjectReader;
   readonly signal: AbortSignal;
   step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
@@ -43,7 +45,7 @@ const hourMs = 3_600_000;
 
 /** Returns how many it wrote. Throws `conflict`. */
 export async function backupIfDue(job: BackupJobContext, schedule: BackupSchedule, version: string): Promise<number> {
-  const { database, vault, signal } = job;
+  const { database, vault, readObject, signal } = job;
   const last = await lastBackup(database.reader);
   const isDue = last === undefined || nowMs() - Date.parse(last.at) >= schedule.everyHours * hourMs;
   if (!isDue) return 0;
@@ -57,6 +59,7 @@ export async function backupIfDue(job: BackupJobContext, schedule: BackupSchedul
     keyId: vault.keyId,
     version,
     progress: () => {},
+    readObject,
     signal,
   });
   try {
@@ -74,7 +77,7 @@ export async function backupIfDue(job: BackupJobContext, schedule: BackupSchedul
 const fileNameAt = (instant: string): string =>
   `cadastre-${instant.replace(/\.\d+/, "").replaceAll(/[-:]/g, "")}.backup`;
 const backupName = /^cadastre-\d{8}T\d{6}Z\.backup$/;
-const unfinishedName = /^cadastre-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.partial$/;
+const unfinishedName = /^cadastre-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.partial(\.objects)?$/;
 
 /** The directory is not created: if its disk isn't mounted, backups would go to another one. */
 async function requireDirectory(directory: string): Promise<void> {

@@ -70,9 +70,10 @@ function faultOf({ code, message }: NodeJS.ErrnoException): string {
 }
 
 function refuseMissing(command: Command, values: ParsedArguments["values"], words: readonly string[]): void {
-  const [extra] = command.argument === undefined ? words : words.slice(1);
+  const wordCount = command.argument === undefined ? 0 : (command.argument.words ?? 1);
+  const extra = words[wordCount];
   if (extra !== undefined) throw new UsageError(`Unexpected argument ${quoted(extra)}. ${seeHelp(command)}`);
-  if (command.argument !== undefined && command.argument.option === undefined && !words[0])
+  if (command.argument !== undefined && command.argument.option === undefined && !words[wordCount - 1])
     throw new UsageError(`'cadastre ${command.name}' needs ${command.argument.shape}. ${seeHelp(command)}`);
   for (const [name, { shape, required }] of Object.entries(command.options ?? {})) {
     if (!required || values[name] !== undefined) continue;
@@ -101,7 +102,7 @@ export function invocationOf(
   };
   return {
     terminal,
-    argument: words[0] ?? "",
+    argument: words.slice(0, command.argument?.words ?? 1).join(" "),
     value,
     isOn: (option) => values[option] === true,
     settings: () => readSettings(sources),

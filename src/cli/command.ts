@@ -24,6 +24,8 @@ export interface CommandOption {
 export interface CommandArgument {
   readonly shape: string;
   readonly doc: string;
+  /** How many words it consists of; 1 if absent. The command gets them with a space between. */
+  readonly words?: number;
   /** The option that this argument is a shorthand for; the command reads only the option. */
   readonly option?: string;
 }

@@ -5,6 +5,8 @@ import { createAgentPoolCommand } from "./agent-pools.ts";
 import { agentCommand } from "./agent.ts";
 import { backupCommand, restoreCommand, verifyBackupCommand } from "./backups.ts";
 import type { Command } from "./command.ts";
+import { fetchEngineCommand, listEnginesCommand, removeEngineCommand } from "./engines.ts";
+import { adoptContentsCommand, moveContentsCommand } from "./contents.ts";
 import { exportCommand, importCommand } from "./import-export.ts";
 import { healthCommand } from "./health.ts";
 import { listJobsCommand, runJobCommand } from "./jobs.ts";
@@ -53,8 +55,13 @@ export const commands: readonly Command[] = [
   listKeysCommand,
   rotateKeyCommand,
   createAgentPoolCommand,
+  listEnginesCommand,
+  fetchEngineCommand,
+  removeEngineCommand,
   listJobsCommand,
   runJobCommand,
+  moveContentsCommand,
+  adoptContentsCommand,
   // Must come before `backup`: commands are matched by prefix.
   verifyBackupCommand,
   backupCommand,

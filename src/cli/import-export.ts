@@ -100,7 +100,11 @@ async function printReport({ terminal, value, isOn }: Invocation, settings: Sett
 }
 
 async function requireOrganization({ db }: Tx, name: string): Promise<void> {
-  const found = await db.selectFrom("organizations").select("id").where("nameKey", "=", fold(name)).executeTakeFirst();
+  const found = await db
+    .selectFrom("openOrganizations")
+    .select("id")
+    .where("nameKey", "=", fold(name))
+    .executeTakeFirst();
   if (found === undefined) throw new AppError("not-found", `There is no organization ${quoted(name)} here.`);
 }
 

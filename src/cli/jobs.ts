@@ -1,8 +1,11 @@
 /** `cadastre job …`: lists the background jobs, and runs one under the lease that servers use. */
 import type { Tx } from "../database/database.ts";
-import { backupJobSummary, backupJobs, jobs } from "../jobs/index.ts";
+import { backupJobSummary, backupJobs, contentJobs, contentsJobSummary, jobs } from "../jobs/index.ts";
 import { BackgroundJobRunner } from "../jobs/runner.ts";
 import { counted, quoted } from "../kernel/text.ts";
+import { openPlace, startPlace } from "../contents.ts";
+import type { ContentPlace } from "../resources/shared/contents/content-place.ts";
+import type { PreparedRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, jsonOption, printRows, type Terminal, UsageError } from "./command.ts";
@@ -14,7 +17,7 @@ export const listJobsCommand: Command = {
   settings: databaseSettings,
   options: jsonOption,
   details: [
-    ...[...jobs, backupJobSummary].map(({ name, doc }) => `${name} ${doc}`),
+    ...[...jobs, contentsJobSummary, backupJobSummary].map(({ name, doc }) => `${name} ${doc}`),
     "HANDLED is the total of all runs. RUNNING ON shows the host, the process and the run.",
     "Example: cadastre job list",
   ],
@@ -23,7 +26,8 @@ export const listJobsCommand: Command = {
     const known = await readDatabase(given, readJobs);
     // Servers can have a backup schedule although this command's settings name no directory.
     const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupJobSummary.name);
-    const shown = [...jobs, ...(isScheduled ? [backupJobSummary] : [])];
+    const usesStore = given.contents !== "database" || known.some(({ name }) => name === contentsJobSummary.name);
+    const shown = [...jobs, ...(usesStore ? [contentsJobSummary] : []), ...(isScheduled ? [backupJobSummary] : [])];
     const rows = shown.map(({ name, everyMs }) => ({
       name,
       every: durationText(everyMs),
@@ -37,7 +41,7 @@ export const runJobCommand: Command = {
   name: "job run",
   summary: "Run a background job now, even if it is not due",
   argument: { shape: "NAME", doc: "The job's name, as 'cadastre job list' shows it." },
-  settings: databaseSettings,
+  settings: [...databaseSettings, "contents", "contentsKeepDays"],
   details: [
     "The job runs in this process; servers don't start it meanwhile. The command fails if a server is running the job. Ctrl+C stops the job; completed steps are kept.",
     "The job 'backup' writes a backup only if the last one is old enough; 'cadastre backup FILE' always writes one.",
@@ -46,21 +50,46 @@ export const runJobCommand: Command = {
   async run({ terminal, argument: name, settings: read }) {
     const settings = read();
     const jobs = jobsOf(settings);
-    if (!jobs.some((job) => job.name === name)) {
+    const isContentsJob = name === contentsJobSummary.name && settings.contents !== "database";
+    if (!isContentsJob && !jobs.some((job) => job.name === name)) {
       const names = jobs.map((job) => job.name).join(", ");
+      if (name === contentsJobSummary.name)
+        throw new UsageError(
+          "There is no job for contents because CADASTRE_CONTENTS is database. Set it to the object store that the servers use.",
+        );
       if (name === backupJobSummary.name)
         throw new UsageError(
           "There is no backup job because CADASTRE_BACKUP_DIRECTORY is not set. Set it, or run 'cadastre backup FILE'.",
         );
       throw new UsageError(`There is no job ${quoted(name)}. Jobs: ${names}.`);
     }
-    const handled = await withDatabase(settings, async ({ database, vault }) => {
-      const runner = new BackgroundJobRunner({ database, vault, options: optionsOf(settings), jobs });
-      return runHere(runner, name, terminal);
+    const handled = await withPlace(settings, terminal, ({ database, vault, place }) => {
+      const options = { ...optionsOf(settings), contentPlace: place };
+      const all = [...jobs, ...contentJobs(place)];
+      return runHere(new BackgroundJobRunner({ database, vault, options, jobs: all }), name, terminal);
     });
     terminal.out(`${name}: handled ${handled}.`);
   },
 };
+
+/** Jobs read and delete contents, so they need the same place as the servers. */
+async function withPlace<T>(
+  settings: Settings,
+  terminal: Terminal,
+  work: (
+    register: Pick<PreparedRegister, "database" | "vault"> & { readonly place?: ContentPlace | undefined },
+  ) => Promise<T>,
+): Promise<T> {
+  return withDatabase(settings, async (register) => {
+    const place = openPlace(settings);
+    try {
+      await startPlace(settings, place, register.database, (sentence) => terminal.note(sentence));
+      return await work({ ...register, place });
+    } finally {
+      place?.stop();
+    }
+  });
+}
 
 const jobsOf = (settings: Settings) => [...jobs, ...backupJobs(settings, version)];
 

@@ -9,8 +9,16 @@ import { conflict } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
 import { rotateIdentityKey } from "../resources/runs/identity-keys/writes.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
+import { countByPlace } from "../resources/shared/contents/relocation-store.ts";
+import {
+  requireReachableObjects,
+  resealObjects,
+  type ResealingOptions,
+} from "../resources/shared/contents/resealing.ts";
 import { keysLocation, operatorContext } from "../service.ts";
 import { type Command, jsonOption, printRows, progressLines, stopSignal } from "./command.ts";
+import type { Settings } from "../settings.ts";
+import { contentSettings, withPlace } from "./contents.ts";
 import { databaseSettings, withDatabase } from "./database.ts";
 
 export const listKeysCommand: Command = {
@@ -46,7 +54,7 @@ function useOf(id: string, vault: Vault, retired: readonly string[]): string {
 export const rotateKeyCommand: Command = {
   name: "key rotate",
   summary: "Re-encrypt every secret with the first encryption key; servers can keep running",
-  settings: databaseSettings,
+  settings: contentSettings,
   details: [
     "First set CADASTRE_ENCRYPTION_KEY of every server to the new key and the old one, separated by a comma (or put the new key in the first line of the SQLite database's key file), and restart the servers. Then run this command. You can stop it and run it again at any time.",
     "Once it has started, a server that still encrypts with an old key can no longer write. When it has finished, remove the old keys from the setting.",
@@ -54,14 +62,17 @@ export const rotateKeyCommand: Command = {
   ],
   async run({ terminal, settings: read }) {
     const settings = read();
-    await withDatabase(settings, async ({ database, vault }) => {
+    await withReachablePlace(settings, async ({ database, vault, contentPlace }) => {
       const total = await countOutdated(database, vault);
       if (total === 0 && vault.keyIds.length === 1)
         return terminal.out(`Every secret is already encrypted with the key ${vault.keyId}.`);
       await begin(database, vault, operatorContext(database, settings, `cli-${randomUUID()}`));
       const print = progressLines(terminal.note);
       const progress = (count: number) => print(() => `re-encrypting: ${count} of ${counted(total, "secret")}`);
-      const done = await resealAll(database, vault, progress, stopSignal());
+      const signal = stopSignal();
+      const rows = await resealAll(database, vault, progress, signal);
+      const resealing = { database, vault, contentPlace, signal };
+      const done = rows + (await resealObjects(resealing, (objects) => progress(rows + objects)));
       await finish(database, vault);
       terminal.out(
         `Re-encrypted ${counted(done, "secret")}; every secret is now encrypted with the key ${vault.keyId}.`,
@@ -74,6 +85,26 @@ export const rotateKeyCommand: Command = {
     });
   },
 };
+
+type RotatedRegister = Omit<ResealingOptions, "signal">;
+
+/** The place is opened only if contents are in it. Throws `conflict` or SettingError, before anything is changed. */
+async function withReachablePlace(
+  settings: Settings,
+  work: (register: RotatedRegister) => Promise<void>,
+): Promise<void> {
+  await withDatabase(settings, async ({ database, vault }) => {
+    const isUsed = (await countByPlace(database.reader)).length > 0;
+    if (!isUsed || settings.contents === "database") {
+      await requireReachableObjects({ database, vault, contentPlace: undefined });
+      return work({ database, vault, contentPlace: undefined });
+    }
+    await withPlace(settings, database, async (contentPlace) => {
+      await requireReachableObjects({ database, vault, contentPlace });
+      await work({ database, vault, contentPlace });
+    });
+  });
+}
 
 /** Throws `conflict` if a key is missing: its secrets can't be re-encrypted. */
 async function countOutdated(database: Database, vault: Vault): Promise<number> {

@@ -112,7 +112,7 @@ async function userHolder(tx: Tx, name: string): Promise<CliTokenHolder> {
 async function ownersHolder(tx: Tx, organization: string): Promise<CliTokenHolder> {
   const team = await tx.db
     .selectFrom("teams as t")
-    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
     .select(["t.id as teamId", "t.organizationId", "o.name as organizationName"])
     .where("o.nameKey", "=", fold(organization))
     .where("t.isOwners", "=", 1)
@@ -204,11 +204,12 @@ async function listTokens(tx: Tx, userId: string | undefined): Promise<TokenList
       .selectFrom("tokens")
       .leftJoin("users as u", "u.id", "tokens.userId")
       .leftJoin("teams as t", "t.id", "tokens.teamId")
-      .leftJoin("organizations as o", "o.id", "tokens.organizationId")
+      .leftJoin("openOrganizations as o", "o.id", "tokens.organizationId")
       .select(columns)
       .select((select) => select.fn.coalesce("u.username", "t.name", "o.name").as("holder"))
       // Sessions of the console are not API tokens.
       .where("tokens.kind", "<>", "session")
+      .where((where) => where.or([where("tokens.organizationId", "is", null), where("o.id", "is not", null)]))
       .$if(userId !== undefined, (query) => query.where("tokens.userId", "=", userId ?? ""))
       .orderBy("tokens.createdAt", "desc")
       .orderBy("tokens.id")

@@ -2,12 +2,27 @@
 import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Fence } from "./fence.ts";
+import type { ChangeParameters } from "./organization-changes.ts";
+import type { ObservedCommits } from "./observed-commits.ts";
 import type { Schema } from "./schema/schema.ts";
+
+/** For one statement that selects `Dialect.snapshotId`. */
+export interface CommitObservation {
+  readonly parameters: ChangeParameters;
+  /** Takes what the statement returned. Returns the snapshot's id. */
+  end(text: string): number;
+}
+
+export interface CommitObserver {
+  begin(): CommitObservation;
+}
 
 export interface Tx {
   readonly db: Kysely<Schema>;
   readonly dialect: Dialect;
   readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
+  /** Only where `Database.snapshotId` needs a statement, and outside of transactions. */
+  readonly commits?: CommitObserver;
   /** Never runs if the transaction is rolled back. Only in transactions. */
   readonly afterCommit?: (work: () => void) => void;
 }
@@ -50,8 +65,13 @@ export interface Database {
   runAndRollBack<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Read-only, without a timeout; every statement sees the same snapshot. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Outside of a transaction and without a timeout; only for schema changes that PostgreSQL refuses in a transaction. */
+  readonly runAlone?: (statement: string) => Promise<void>;
   /** Changes with every commit of any process, except with `keepsCache`; undefined where it takes a statement (`Dialect.snapshotId`). */
   snapshotId(): number | undefined;
+  /** Without a statement: the newest snapshot that this process knows. */
+  newestSnapshotId(): number;
+  readonly commits: ObservedCommits;
   statementCount(): number;
   commitCount(): number;
   connections(): { readonly busy: number; readonly open: number };

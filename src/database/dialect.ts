@@ -1,8 +1,18 @@
 /** The differences between the two engines' SQL. */
-import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
+import { type Expression, type Kysely, type RawBuilder, sql, type SqlBool } from "kysely";
 import { searchWords } from "../kernel/text.ts";
 import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
+import {
+  type ChangeParameters,
+  changesSince,
+  type OrganizationColumn,
+  postgresChangeTriggers,
+  sqliteChangeTriggers,
+  trimChangesBySize,
+  trimChangesBySnapshot,
+} from "./organization-changes.ts";
+import type { Schema } from "./schema/schema.ts";
 
 /**
  * As in PostgreSQL: `reference` is FOR KEY SHARE, `change` FOR NO KEY UPDATE, `removal` FOR UPDATE. Writing a foreign key locks for a
@@ -18,6 +28,8 @@ export interface Dialect {
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
   valuesTable(values: readonly string[]): RawBuilder<unknown>;
+  /** Of a JSON object whose values are lists: tables `list`, with its `key`, and `item`, with its `value`. */
+  listItems(json: Expression<string | null>): RawBuilder<unknown>;
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   lockRowsSkipLocked(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** Whether a bound LIMIT is planned well. Where it is not, statements contain a rounded literal limit. */
@@ -29,17 +41,26 @@ export interface Dialect {
   readonly nowMs: RawBuilder<number>;
   readonly databaseBytes: RawBuilder<number>;
   msOf(instant: Expression<string | null>): RawBuilder<number>;
-  /** Equal for two statements only if nothing was committed in between; null where `Database.snapshotId` needs no statement. */
-  readonly snapshotId: RawBuilder<string | null>;
+  /** The statement's snapshot, and what has changed, for `Tx.commits`; null where `Database.snapshotId` needs no statement. */
+  snapshotId(since: ChangeParameters): RawBuilder<string | null>;
   /** Triggers that refuse updates and deletions. */
   appendOnly(table: string): string[];
+  /** Of any table; valid within a statement. */
+  readonly rowId: RawBuilder<unknown>;
+  /** A condition: one of the `rowId`s that the statement returns. */
+  rowIds(statement: RawBuilder<unknown>): RawBuilder<SqlBool>;
   readonly lockSetup: string | undefined;
   /** `toChange` excludes all writers; `toAdd` excludes only other schema changes. Undefined where there is one writer at a time. */
   readonly lockSchema: { readonly toWrite: string; readonly toAdd: string; readonly toChange: string } | undefined;
+  /** Waits for index builds of the table, without making writers wait. Undefined where a transaction builds them. */
+  readonly lockIndexBuilds: ((table: string) => string) | undefined;
   /** PostgreSQL can't alter tables with pending deferred triggers. */
   readonly runDeferredNow: string | undefined;
   accessVersionTriggers(tables: Readonly<Record<string, readonly string[]>>): string[];
   accessVersionColumnTriggers(tables: Readonly<Record<string, readonly string[]>>): string[];
+  changeTriggers(tables: Readonly<Record<string, OrganizationColumn>>): string[];
+  /** Removes old rows of `organization_changes`. Returns how many. */
+  trimChanges(db: Kysely<Schema>, limit: number): Promise<number>;
 }
 
 /** Starts with the time, so that a restored register continues from another number. */
@@ -52,6 +73,7 @@ export const sqliteDialect: Dialect = {
   contains: (text, part) => sql<SqlBool>`instr(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
   valuesTable: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+  listItems: (json) => sql`json_each(${json}) as list, json_each(list.value) as item`,
   lockRows: () => sql``,
   lockRowsSkipLocked: () => sql``,
   plansBoundLimits: true,
@@ -61,7 +83,7 @@ export const sqliteDialect: Dialect = {
   nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
   databaseBytes: sql<number>`(select page_count * page_size from pragma_page_count(), pragma_page_size())`,
   msOf: (instant) => sql<number>`cast(unixepoch(${instant}, 'subsec') * 1000 as integer)`,
-  snapshotId: sql<null>`null`,
+  snapshotId: () => sql<null>`null`,
   appendOnly: (table) => {
     const refuse = (name: string, when: string) =>
       `CREATE TRIGGER ${table}_refuse_${name} BEFORE ${when} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`;
@@ -72,8 +94,11 @@ export const sqliteDialect: Dialect = {
       refuse("replace", `INSERT ON ${table} WHEN EXISTS (SELECT 1 FROM ${table} WHERE id = NEW.id)`),
     ];
   },
+  rowId: sql`rowid`,
+  rowIds: (statement) => sql<SqlBool>`rowid in (${statement})`,
   lockSetup: undefined,
   lockSchema: undefined,
+  lockIndexBuilds: undefined,
   runDeferredNow: undefined,
   accessVersionTriggers: (tables) =>
     Object.entries(tables).flatMap(([table, columns]) => {
@@ -95,6 +120,8 @@ export const sqliteDialect: Dialect = {
         `CREATE TRIGGER ${table}_access_update_${columns.join("_")} AFTER UPDATE OF ${columns.join(", ")} ON ${table}
         BEGIN UPDATE access_versions SET version = version + 1 WHERE organization_id = NEW.organization_id; END`,
     ),
+  changeTriggers: sqliteChangeTriggers,
+  trimChanges: trimChangesBySize,
 };
 
 const setupLock = 4_721_339_001;
@@ -119,6 +146,7 @@ export const postgresDialect: Dialect = {
   contains: (text, part) => sql<SqlBool>`strpos(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
   valuesTable: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
+  listItems: (json) => sql`json_each(${json}::json) as list, json_array_elements_text(list.value) as item (value)`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
   lockRowsSkipLocked: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
   // PostgreSQL estimates a bound limit as a tenth of all rows, and plans joins for that number.
@@ -130,18 +158,23 @@ export const postgresDialect: Dialect = {
   databaseBytes: sql<number>`pg_database_size(current_database())`,
   msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,
   // What a statement sees depends only on its snapshot. The start time distinguishes servers and restarts.
-  snapshotId: sql<string>`pg_postmaster_start_time()::text || ' ' || pg_current_snapshot()::text`,
+  snapshotId: (since) =>
+    sql<string>`pg_postmaster_start_time()::text || '|' || pg_current_snapshot()::text || ${changesSince(since)}`,
   appendOnly: (table) => [
     `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,
     `CREATE TRIGGER ${table}_refuse_change BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse_change()`,
     `CREATE TRIGGER ${table}_refuse_truncate BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${table}_refuse_change()`,
   ],
+  rowId: sql`ctid`,
+  // An array is looked up by position; IN would read the whole table.
+  rowIds: (statement) => sql<SqlBool>`ctid = any (array(${statement}))`,
   lockSetup: `SELECT pg_advisory_xact_lock(${setupLock})`,
   lockSchema: {
     toWrite: "LOCK TABLE migrations IN ROW SHARE MODE",
     toAdd: "LOCK TABLE migrations IN SHARE UPDATE EXCLUSIVE MODE",
     toChange: "LOCK TABLE migrations IN EXCLUSIVE MODE",
   },
+  lockIndexBuilds: (table) => `LOCK TABLE ${table} IN SHARE UPDATE EXCLUSIVE MODE`,
   runDeferredNow: "SET CONSTRAINTS ALL IMMEDIATE",
   accessVersionTriggers: (tables) => {
     if (Object.keys(tables).length === 0) return [];
@@ -176,6 +209,8 @@ export const postgresDialect: Dialect = {
         `CREATE CONSTRAINT TRIGGER ${table}_raise_access_version_${columns.join("_")} AFTER UPDATE OF ${columns.join(", ")} ON ${table}
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_access_version()`,
     ),
+  changeTriggers: postgresChangeTriggers,
+  trimChanges: trimChangesBySnapshot,
 };
 
 /** Each word is in one of the texts, in any order and ignoring case. SQL wildcards are plain characters. A blank search matches all. */

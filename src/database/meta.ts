@@ -21,3 +21,7 @@ export async function setFact(tx: Tx, name: string, value: string): Promise<void
     .onConflict((taken) => taken.column("name").doUpdateSet({ value }))
     .execute();
 }
+
+export async function deleteFact(tx: Tx, name: string): Promise<void> {
+  await tx.db.deleteFrom("meta").where("name", "=", name).execute();
+}

@@ -1,4 +1,5 @@
 /** Migrates a database to this version's schema: applies each migration once, however many servers start together. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { CompiledQuery } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import { counted } from "../kernel/text.ts";
@@ -46,7 +47,13 @@ import { countedDifferences } from "./migrations/0036-counted-differences.ts";
 import { approvedConfigurations } from "./migrations/0040-approved-configurations.ts";
 import { pipelinesTokens } from "./migrations/0041-pipelines-tokens.ts";
 import { officialDocument } from "./migrations/0042-official-document.ts";
+import { objects } from "./migrations/0050-objects.ts";
+import { organizationChanges } from "./migrations/0055-organization-changes.ts";
+import { closedOrganizations } from "./migrations/0057-closed-organizations.ts";
+import { fetchedEngines } from "./migrations/0059-fetched-engines.ts";
+import { offeredEngines } from "./migrations/0060-offered-engines.ts";
 import type { Migration } from "./migrations/migration.ts";
+import { recordOnlineSteps, runOnlineSteps, runOnlineStepsIn } from "./online-steps.ts";
 
 /** In order. Never change a released migration; add the next one. */
 export const migrations: readonly Migration[] = [
@@ -84,6 +91,11 @@ export const migrations: readonly Migration[] = [
   approvedConfigurations,
   pipelinesTokens,
   officialDocument,
+  objects,
+  organizationChanges,
+  closedOrganizations,
+  fetchedEngines,
+  offeredEngines,
 ];
 
 export type MigrationReport = (line: string, isNew: boolean) => void;
@@ -112,6 +124,7 @@ export async function migrate(
     applied.push(...(await applyNext(database, known, progress)));
     progress.end();
   }
+  await runOnlineSteps(database, known, (line) => report(line, false));
   database.fence.setMigrations(known.map(({ name }) => name));
   return applied;
 }
@@ -152,23 +165,25 @@ function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigratio
   return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
 }
 
-/** Doubles with each failed attempt, so that one succeeds eventually. */
-const lockWaitMsFirst = 1_000;
-const lockWaitMsMax = 60_000;
+/** Statements queue behind a lock that is waited for, so the waits are short; the pauses between them grow. */
+const lockWaitMs = 400;
+const lockPauseMsFirst = 1_000;
+const lockPauseMsMax = 10_000;
 
-/** One migration if older servers can keep writing with it, otherwise all. Waits briefly, because statements queue behind its lock. */
+/** One migration if older servers can keep writing with it, otherwise all. */
 async function applyNext(
   database: Database,
   known: readonly Migration[],
   progress: MigrationProgress,
 ): Promise<readonly string[]> {
-  for (let lockWaitMs = lockWaitMsFirst; ; lockWaitMs = Math.min(lockWaitMs * 2, lockWaitMsMax)) {
+  for (let pauseMs = lockPauseMsFirst; ; pauseMs = Math.min(pauseMs * 2, lockPauseMsMax)) {
     try {
       return await database.write((tx) => applyIn(tx, known, progress), { hasNoTimeout: true, lockWaitMs });
     } catch (error) {
       progress.end();
       if (!(error instanceof LockTimeout)) throw error;
       progress.waitForLock();
+      await sleep(pauseMs);
     }
   }
 }
@@ -186,7 +201,9 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
   for (const [at, migration] of next.entries()) {
     progress.start(migration.name, at + 1);
     await apply(tx, migration);
+    if (missing.length === known.length) await runOnlineStepsIn(tx, migration);
   }
+  if (missing.length < known.length) await recordOnlineSteps(tx, next);
   await recordCompatible(tx, compatible, next);
   return next.map(({ name }) => name);
 }
@@ -194,7 +211,10 @@ async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationP
 /** Only on a database that nobody else uses. */
 export async function migrateIn(tx: Tx, known: readonly Migration[]): Promise<void> {
   const missing = await missingIn(tx, known);
-  for (const migration of missing) await apply(tx, migration);
+  for (const migration of missing) {
+    await apply(tx, migration);
+    await runOnlineStepsIn(tx, migration);
+  }
   await recordCompatible(tx, await readCompatible(tx), missing);
 }
 
@@ -276,6 +296,7 @@ async function apply(tx: Tx, migration: Migration): Promise<void> {
   for (const statement of tx.dialect.accessVersionTriggers(migration.raisesAccess ?? {})) await run(tx, statement);
   for (const statement of tx.dialect.accessVersionColumnTriggers(migration.raisesAccessToo ?? {}))
     await run(tx, statement);
+  for (const statement of tx.dialect.changeTriggers(migration.recordsChanges ?? {})) await run(tx, statement);
   await tx.db.insertInto("migrations").values({ name: migration.name, appliedAt: now() }).execute();
 }
 

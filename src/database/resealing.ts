@@ -27,6 +27,10 @@ export async function countByKey(database: Database): Promise<Map<string, number
           where ${sql.ref(column)} is not null group by 1`.execute(db);
         for (const { keyId, count } of rows) counts.set(idOf(keyId), (counts.get(idOf(keyId)) ?? 0) + count);
       }
+    // Contents in an object store.
+    const { rows } = await sql<{ keyId: string; count: number }>`
+      select key_id, count(*) as count from contents where place is not null group by key_id`.execute(db);
+    for (const { keyId, count } of rows) counts.set(keyId, (counts.get(keyId) ?? 0) + Number(count));
   });
   return counts;
 }

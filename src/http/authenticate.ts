@@ -31,12 +31,14 @@ const knownSignInsMax = 50_000;
 const defaultFlushEveryMs = 5_000;
 const callersMax = 10_000;
 
-/** Equal ids: nothing was committed in between. Null: there is nothing to compare with. */
-export type SnapshotId = number | string | null;
-
 /** A token's holder, as of a snapshot. Replaced, never changed: requests under way continue with the one they started with. */
-export interface AuthenticatedCaller extends Omit<AuthenticatedToken, "snapshotId"> {
-  readonly snapshotId: SnapshotId;
+export interface AuthenticatedCaller extends AuthenticatedToken {
+  readonly snapshotId: number;
+}
+
+/** Of whom failed attempts are counted. */
+export interface RequestAddress {
+  readonly ip: string;
 }
 
 export class Authenticator {
@@ -49,8 +51,6 @@ export class Authenticator {
   /** By token hash. These tokens keep working while their address is throttled for the failures of others. */
   readonly #callers = new Map<string, AuthenticatedCaller>();
   readonly #lookups = new Map<string, Promise<AuthenticatedToken | undefined>>();
-  /** Of the last lookup. On PostgreSQL the cache compares entries with it to guess whether a lookup will find the same id. */
-  newestSnapshotId: SnapshotId = null;
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
@@ -80,7 +80,7 @@ export class Authenticator {
   }
 
   /** Runs no statement while nothing was committed since the last lookup. Throws `unauthorized`. */
-  async identify(request: FastifyRequest, hash: string | undefined): Promise<AuthenticatedCaller> {
+  async identify(request: RequestAddress, hash: string | undefined): Promise<AuthenticatedCaller> {
     const known = hash === undefined ? undefined : this.#callers.get(hash);
     const before = this.#database.snapshotId();
     if (known !== undefined && before !== undefined && known.snapshotId === before && isCurrent(known)) return known;
@@ -110,7 +110,7 @@ export class Authenticator {
 
   /** Remembers the caller of a lookup. Throws `unauthorized` if it found no token. */
   confirm(
-    request: FastifyRequest,
+    request: RequestAddress,
     hash: string | undefined,
     token: AuthenticatedToken | undefined,
     before: number | undefined,
@@ -126,9 +126,7 @@ export class Authenticator {
         "This needs a valid token: send 'Authorization: Bearer TOKEN'. The token is missing, unknown, expired or revoked.",
       );
     }
-    const snapshotId = before ?? token.snapshotId;
-    this.newestSnapshotId = snapshotId;
-    return this.#remember(hash, { ...token, snapshotId });
+    return this.#remember(hash, { ...token, snapshotId: before ?? token.snapshotId ?? 0 });
   }
 
   /** The caller of an earlier request, which may have changed since. */

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import proxyAddr from "@fastify/proxy-addr";
 import { newRequestId, type ResponseHeaders } from "./headers.ts";
-import type { CacheHit, ResponseCache } from "./response-cache.ts";
+import type { CacheCandidate, CacheHit, ResponseCache } from "./response-cache.ts";
 import { loggedAddress, type RequestLog } from "./log.ts";
 import type { RequestMetrics } from "./metrics.ts";
 import { cachedStatus, sendCached } from "./respond.ts";
@@ -28,9 +28,11 @@ export function mountFastPath(server: Server, options: FastPathOptions): void {
   server.removeListener("request", handleByFramework);
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now();
-    const hit = options.isStopping() || !isPlain(request) ? undefined : lookUp(options.cache, request);
-    if (hit === undefined) handleByFramework(request, response);
-    else send(hit, { request, response, address: addressOf(request), startedAt }, options);
+    const candidate = options.isStopping() || !isPlain(request) ? undefined : options.cache.find(request);
+    if (candidate === undefined) return handleByFramework(request, response);
+    const exchange = { request, response, address: addressOf(request), startedAt };
+    if (options.cache.isFresh(candidate)) answer(candidate, exchange, options, handleByFramework);
+    else void answerIfFresh(candidate, exchange, options, handleByFramework);
   });
 }
 
@@ -40,15 +42,6 @@ const isPlain = ({ method, headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] === undefined &&
   (headers["content-length"] ?? "0") === "0";
 
-function lookUp(cache: ResponseCache, request: IncomingMessage): CacheHit | undefined {
-  try {
-    return cache.lookUp(request);
-  } catch {
-    // The framework throws the same error, and can answer it.
-    return undefined;
-  }
-}
-
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -56,22 +49,50 @@ interface Exchange {
   readonly startedAt: number;
 }
 
-function send(
-  { cached, caller, allowance }: CacheHit,
-  { request: { method = "" }, response, address: from, startedAt }: Exchange,
-  { headers, log, metrics }: FastPathOptions,
+async function answerIfFresh(
+  candidate: CacheCandidate,
+  exchange: Exchange,
+  options: FastPathOptions,
+  handleByFramework: Listener,
+): Promise<void> {
+  const { request, response, address: ip = "" } = exchange;
+  const fresh = await options.cache.validate(candidate, request, { ip });
+  // A response that has closed emits nothing more, but its request counts.
+  if (response.destroyed) recordEnd(fresh ?? candidate, exchange, options);
+  else if (fresh === undefined) handleByFramework(request, response);
+  else answer(fresh, exchange, options, handleByFramework);
+}
+
+function answer(
+  candidate: CacheCandidate,
+  exchange: Exchange,
+  options: FastPathOptions,
+  handleByFramework: Listener,
 ): void {
+  const { request, response } = exchange;
+  let hit: CacheHit;
+  try {
+    hit = options.cache.hit(candidate);
+  } catch {
+    // The framework throws the same error, and can answer it.
+    return handleByFramework(request, response);
+  }
   const id = newRequestId();
-  const { route, loggedUrl: url } = cached;
-  const isLogged = log.isLogged(route);
-  const address = loggedAddress(from);
-  response.on("close", () => {
-    const ms = performance.now() - startedAt;
-    const isAborted = !response.writableFinished;
-    if (!isAborted) metrics.count(method, route, cachedStatus, ms);
-    if (isLogged) log.write({ id, method, url, route, status: cachedStatus, ms, caller, isAborted, address });
-  });
-  sendCached(response, cached, headers.flat(id, allowance));
+  response.on("close", () => recordEnd(hit, exchange, options, id));
+  sendCached(response, hit.cached, options.headers.flat(id, hit.allowance));
+}
+
+function recordEnd(
+  { cached: { route, loggedUrl: url }, caller }: CacheCandidate,
+  { request: { method = "" }, response, address, startedAt }: Exchange,
+  { log, metrics }: FastPathOptions,
+  id = newRequestId(),
+): void {
+  const ms = performance.now() - startedAt;
+  const isAborted = !response.writableFinished;
+  if (!isAborted) metrics.count(method, route, cachedStatus, ms);
+  if (log.isLogged(route))
+    log.write({ id, method, url, route, status: cachedStatus, ms, caller, isAborted, address: loggedAddress(address) });
 }
 
 /** Must equal the address that the framework determines. */

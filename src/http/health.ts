@@ -3,23 +3,27 @@ import type { FastifyInstance } from "fastify";
 import type { Database } from "../database/database.ts";
 import { readFenceState, type FenceState } from "../database/fence.ts";
 import { AppError } from "../kernel/errors.ts";
+import type { ContentPlace } from "../resources/shared/contents/content-place.ts";
 
 export interface ServerPhase {
   readonly isStarting: () => boolean;
   readonly isStopping: () => boolean;
+  readonly contentPlace: ContentPlace | undefined;
 }
 
 export function mountHealth(
   server: FastifyInstance,
   database: Database,
-  { isStarting, isStopping }: ServerPhase,
+  { isStarting, isStopping, contentPlace }: ServerPhase,
 ): void {
   const readState = sharedRead(database);
   server.get("/healthz", async () => ({ status: "alive" }));
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
     if (isStarting()) throw starting();
-    return { status: database.fence.readiness(await withDeadline(readState())) };
+    const status = database.fence.readiness(await withDeadline(readState()));
+    // Without contents the server still does everything else, so it stays ready.
+    return { status, contents: contentPlace?.status ?? "database" };
   });
 }
 

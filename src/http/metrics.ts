@@ -3,12 +3,12 @@ import { timingSafeEqual } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Counter, Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
-import { onDeliveryAttempt, onVcsEvent } from "../resources/shared/metric-events.ts";
+import { onContentRequest, onDeliveryAttempt, onVcsEvent } from "../resources/shared/metric-events.ts";
 import type { Authenticator } from "./authenticate.ts";
 import type { ResponseCache } from "./response-cache.ts";
 import {
@@ -48,7 +48,12 @@ export function mountMetrics(
   const collectors = [watchJobs, watchRuns, watchLocks, watchBacklogs, watchStatistics, watchBackups].map((watch) =>
     watch(registry, database),
   );
-  const unsubscribes = [countEndedPhases(registry), countVcsEvents(registry), countAttempts(registry)];
+  const unsubscribes = [
+    countEndedPhases(registry),
+    countVcsEvents(registry),
+    countAttempts(registry),
+    countContents(registry),
+  ];
   server.addHook("onClose", async () => {
     for (const unsubscribe of unsubscribes) unsubscribe();
   });
@@ -219,4 +224,23 @@ function countAttempts(registry: Registry): () => void {
     registers: [registry],
   });
   return onDeliveryAttempt(({ kind, result }) => attempts.inc({ kind, result }));
+}
+
+function countContents(registry: Registry): () => void {
+  const common = { labelNames: ["operation", "result"], registers: [registry] };
+  const requests = new Counter({
+    name: "cadastre_contents_requests_total",
+    help: "Requests of this server to the object store: put, get, delete or list; by result: ok, refused, unavailable or missing.",
+    ...common,
+  });
+  const seconds = new Histogram({
+    name: "cadastre_contents_seconds",
+    help: "Duration of requests to the object store; of a get until its last byte was read.",
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    ...common,
+  });
+  return onContentRequest(({ operation, result, seconds: taken }) => {
+    requests.inc({ operation, result });
+    seconds.observe({ operation, result }, taken);
+  });
 }

@@ -26,7 +26,16 @@ import { browserOf } from "./browser.ts";
 import type { ResponseCache } from "./response-cache.ts";
 import type { Allowance } from "./limits.ts";
 import { prefers, compressed, acceptsGzip } from "./negotiation.ts";
-import { basePath, mediaType, sendAnswer, sendSerialized, tableMediaType, serializeAnswer } from "./respond.ts";
+import {
+  type AnswerContext,
+  basePath,
+  mediaType,
+  sendAnswer,
+  sendSerialized,
+  type SerializedResponse,
+  tableMediaType,
+  serializeAnswer,
+} from "./respond.ts";
 import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
@@ -125,28 +134,44 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
       const asTable = operation.table !== undefined && wantsTable(request);
       const condition = target && requireIfMatch(mount.database, id, target, etagsIn(request.headers["if-match"]));
-      const answer = await handler({
-        context: contextOf(request, reply, operation, mount, condition),
-        params: paramsOf(request.params as Record<string, string>),
-        body,
-        query,
-        asTable,
-        lastEventId: request.headers["last-event-id"] as string | undefined,
-      });
-      if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
-      if (asTable) return sendTable(reply, answer as CsvTable, mount.isStopping);
       const page = query["page"] as Page;
       const answering = { definition: answerDefinition, operation, page, url: pathOf(request.url) };
-      if (!isCached) return sendAnswer(reply, answering, answer);
-      const contentExpiresAtMs = contentExpiry(answerDefinition, answer);
-      const uncompressed = serializeAnswer(answering, answer);
-      // A response that can't be cached may contain a credential, such as a signed URL, and is never compressed.
-      const isCompressed = contentExpiresAtMs > nowMs() && acceptsGzip(request);
-      const response = isCompressed ? await compressed(uncompressed) : uncompressed;
-      mount.cache.store(request, response, { validator: answer.validator, contentExpiresAtMs });
-      return sendSerialized(reply, response);
+      const handle = () =>
+        handler({
+          context: contextOf(request, reply, operation, mount, condition),
+          params: paramsOf(request.params as Record<string, string>),
+          body,
+          query,
+          asTable,
+          lastEventId: request.headers["last-event-id"] as string | undefined,
+        });
+      if (isCached && !asTable) {
+        const read = async () => serializeCacheable(mount.cache, request, answering, await handle());
+        return sendSerialized(reply, await mount.cache.share(request, read));
+      }
+      const answer = await handle();
+      if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
+      if (asTable) return sendTable(reply, answer as CsvTable, mount.isStopping);
+      return sendAnswer(reply, answering, answer);
     },
   });
+}
+
+async function serializeCacheable(
+  cache: ResponseCache,
+  request: FastifyRequest,
+  answering: AnswerContext,
+  answered: unknown,
+): Promise<SerializedResponse> {
+  const answer = answered as DocumentAnswer<unknown> | ListAnswer<unknown>;
+  const contentExpiresAtMs = contentExpiry(answering.definition, answer);
+  const uncompressed = serializeAnswer(answering, answer);
+  // A response that can't be cached may contain a credential, such as a signed URL, and is never compressed.
+  const isCompressed = contentExpiresAtMs > nowMs() && acceptsGzip(request);
+  const response = isCompressed ? await compressed(uncompressed) : uncompressed;
+  const { validator, changesWith } = answer;
+  cache.store(request, response, { validator, organizationId: changesWith, contentExpiresAtMs });
+  return response;
 }
 
 /** In milliseconds: when the response expires by the clock; 0 if it must not be cached. */

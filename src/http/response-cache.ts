@@ -1,6 +1,6 @@
 /**
- * The response cache, by token and URL: serves an entry while the snapshot id or its validator's version is unchanged, for the same
- * caller. Nothing is invalidated explicitly.
+ * The response cache, by token and URL: serves an entry to the same caller while nothing was committed that can alter it, or its validator's
+ * version is unchanged. Nothing is invalidated explicitly.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
@@ -8,11 +8,12 @@ import { nowMs } from "../kernel/time.ts";
 import type { Database } from "../database/database.ts";
 import type { CacheValidator } from "../jsonapi/cache-validator.ts";
 import type { AuthenticatedToken } from "../resources/identity/authentication-tokens/reads.ts";
-import { type Authenticator, hashOf, type AuthenticatedCaller, type SnapshotId } from "./authenticate.ts";
+import { type Authenticator, hashOf, type AuthenticatedCaller, type RequestAddress } from "./authenticate.ts";
 import type { Allowance } from "./limits.ts";
 import { loggedUrl } from "./log.ts";
 import type { SerializedResponse } from "./respond.ts";
 import { acceptsGzip } from "./negotiation.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 export interface CachedResponse extends SerializedResponse {
   readonly validator: CacheValidator | undefined;
@@ -21,8 +22,10 @@ export interface CachedResponse extends SerializedResponse {
   /** Of the caller for whom the response was made. */
   readonly fingerprint: string;
   readonly expiresAtMs: number;
+  /** Whose changes can alter the response, besides those of the site; undefined: any commit may. */
+  readonly organizationId: string | undefined;
   /** Read before the response was made, or when it was last validated. */
-  snapshotId: SnapshotId;
+  snapshotId: number;
 }
 
 const overheadBytes = 1024;
@@ -80,7 +83,7 @@ class CacheGeneration {
 const sizeOf = (key: string, { body, validator, fingerprint }: CachedResponse): number =>
   2 * (key.length + fingerprint.length + (validator?.version.length ?? 0)) + body.length + overheadBytes;
 
-interface CacheCandidate {
+export interface CacheCandidate {
   readonly cached: CachedResponse;
   readonly caller: AuthenticatedCaller;
 }
@@ -89,6 +92,10 @@ export interface CacheHit extends CacheCandidate {
   readonly allowance: Allowance | undefined;
 }
 
+type AuthenticationOutcome =
+  | { readonly caller: AuthenticatedCaller }
+  | { readonly caller?: never; readonly error: unknown };
+
 interface ValidationResult {
   readonly caller: AuthenticatedCaller;
   readonly isFresh: boolean;
@@ -96,6 +103,7 @@ interface ValidationResult {
 
 interface CacheLifetime {
   readonly validator: CacheValidator | undefined;
+  readonly organizationId: string | undefined;
   /** When the response changes although nothing is written; infinity for never. */
   readonly contentExpiresAtMs: number;
 }
@@ -104,6 +112,9 @@ export class ResponseCache {
   readonly #responses: CachedResponses;
   readonly #database: Database;
   readonly #authenticator: Authenticator;
+  readonly #reads = new SingleFlight<SerializedResponse>();
+  /** Of requests that turned out not to have a fresh response. */
+  readonly #outcomes = new WeakMap<IncomingMessage, AuthenticationOutcome>();
 
   constructor(bytesMax: number, database: Database, authenticator: Authenticator) {
     this.#responses = new CachedResponses(bytesMax);
@@ -115,91 +126,120 @@ export class ResponseCache {
     return this.#responses.bytes;
   }
 
-  /** Runs no statement, so it finds fresh responses on SQLite only. Throws `too-many-requests`. */
-  lookUp(request: IncomingMessage): CacheHit | undefined {
-    const candidate = this.#find(request, hashOf(request));
-    if (candidate === undefined || !this.#isUnchanged(candidate)) return undefined;
-    return { ...candidate, allowance: this.#authenticator.takeAllowance(candidate.caller) };
-  }
-
-  #isUnchanged({ cached, caller }: CacheCandidate): boolean {
-    const snapshotId = this.#database.snapshotId();
-    const isSameSnapshot =
-      snapshotId !== undefined && cached.snapshotId === snapshotId && caller.snapshotId === snapshotId;
-    return isSameSnapshot && cached.fingerprint === caller.fingerprint;
-  }
-
-  /** Sets the request's caller, and returns the cached response if it is fresh. Throws `unauthorized` or `too-many-requests`. */
-  async authenticate(request: FastifyRequest): Promise<CachedResponse | undefined> {
-    const hash = hashOf(request);
-    const candidate = this.#find(request.raw, hash);
-    if (candidate === undefined) {
-      request.caller = await this.#authenticator.authenticate(request, hash);
-      return undefined;
-    }
-    const { caller, isFresh } = await this.#validate(candidate.cached, request, candidate.caller);
-    request.allowance = this.#authenticator.takeAllowance(caller);
-    request.caller = caller;
-    return isFresh ? candidate.cached : undefined;
-  }
-
-  #find(request: IncomingMessage, hash: string | undefined): CacheCandidate | undefined {
-    const caller = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
+  /** The response that was cached for the same token and URL, which may be stale. */
+  find(request: IncomingMessage): CacheCandidate | undefined {
+    const caller = request.method === "GET" ? this.#authenticator.recall(hashOf(request)) : undefined;
     const cached = caller && this.#responses.find(keyOf(caller, request));
     if (caller === undefined || cached === undefined || cached.expiresAtMs <= nowMs()) return undefined;
     return { cached, caller };
   }
 
+  /** Whether the response is fresh, where this is known without a statement: on SQLite. */
+  isFresh({ cached, caller }: CacheCandidate): boolean {
+    const snapshotId = this.#database.snapshotId();
+    return snapshotId !== undefined && caller.snapshotId === snapshotId && this.#isUnchanged(cached, caller);
+  }
+
+  /** Undefined if the response is stale or the token invalid: then `authenticate` takes what was found out about the caller. */
+  async validate(
+    candidate: CacheCandidate,
+    request: IncomingMessage,
+    address: RequestAddress,
+  ): Promise<CacheCandidate | undefined> {
+    try {
+      const { caller, isFresh } = await this.#validate(candidate, address);
+      if (isFresh) return { cached: candidate.cached, caller };
+      this.#outcomes.set(request, { caller });
+    } catch (error) {
+      this.#outcomes.set(request, { error });
+    }
+    return undefined;
+  }
+
+  /** Throws `too-many-requests`. */
+  hit(candidate: CacheCandidate): CacheHit {
+    return { ...candidate, allowance: this.#authenticator.takeAllowance(candidate.caller) };
+  }
+
+  /** Sets the request's caller, and returns the cached response if it is fresh. Throws `unauthorized` or `too-many-requests`. */
+  async authenticate(request: FastifyRequest): Promise<CachedResponse | undefined> {
+    const outcome = this.#outcomes.get(request.raw);
+    if (outcome !== undefined && "error" in outcome) throw outcome.error;
+    const candidate = outcome === undefined ? this.find(request.raw) : undefined;
+    const found = candidate && (await this.#validate(candidate, request));
+    const caller =
+      outcome?.caller ?? found?.caller ?? (await this.#authenticator.identify(request, hashOf(request.raw)));
+    request.allowance = this.#authenticator.takeAllowance(caller);
+    request.caller = caller;
+    return found?.isFresh === true ? candidate?.cached : undefined;
+  }
+
+  #isUnchanged(cached: CachedResponse, { fingerprint, snapshotId }: AuthenticatedCaller): boolean {
+    const { commits } = this.#database;
+    return (
+      cached.fingerprint === fingerprint && commits.isUnchanged(cached.organizationId, cached.snapshotId, snapshotId)
+    );
+  }
+
   /**
-   * - The snapshot id is unchanged (known without a statement on SQLite): the response is fresh.
-   * - The snapshot id has probably changed, and the response has a validator: one statement runs the validator and looks up the token.
-   * - Otherwise one statement looks up the token. If it finds a new snapshot id, the validator runs as a second one.
+   * - Nothing that can alter the response was committed, which SQLite knows without a statement: it is fresh.
+   * - It is known to be stale, and has a validator: one statement runs the validator and looks up the token.
+   * - Otherwise one statement looks up the token and what has changed. If that makes the response stale, the validator runs as a second one.
    */
-  async #validate(
-    cached: CachedResponse,
-    request: FastifyRequest,
-    known: AuthenticatedCaller,
-  ): Promise<ValidationResult> {
-    if (this.#isUnchanged({ cached, caller: known })) return { caller: known, isFresh: true };
-    const isProbablyFresh =
-      this.#database.snapshotId() === undefined && cached.snapshotId === this.#authenticator.newestSnapshotId;
-    if (cached.validator !== undefined && !isProbablyFresh)
-      return this.#runValidator(cached, cached.validator, request, known);
-    const caller = await this.#authenticator.identify(request, known.tokenHash);
-    if (caller.fingerprint !== cached.fingerprint) return { caller, isFresh: false };
-    if (caller.snapshotId === cached.snapshotId) return { caller, isFresh: true };
-    if (cached.validator === undefined) return { caller, isFresh: false };
-    return this.#runValidator(cached, cached.validator, request, caller);
+  async #validate(candidate: CacheCandidate, address: RequestAddress): Promise<ValidationResult> {
+    const { cached, caller: known } = candidate;
+    if (this.isFresh(candidate)) return { caller: known, isFresh: true };
+    const { commits } = this.#database;
+    const isKnownStale = !commits.isUnchanged(
+      cached.organizationId,
+      cached.snapshotId,
+      this.#database.newestSnapshotId(),
+    );
+    if (cached.validator !== undefined && isKnownStale)
+      return this.#runValidator(cached, cached.validator, address, known);
+    const caller = await this.#authenticator.identify(address, known.tokenHash);
+    if (this.#isUnchanged(cached, caller)) return { caller, isFresh: true };
+    if (cached.validator === undefined || caller.fingerprint !== cached.fingerprint) return { caller, isFresh: false };
+    return this.#runValidator(cached, cached.validator, address, caller);
   }
 
   async #runValidator(
     cached: CachedResponse,
     { read, version }: CacheValidator,
-    request: FastifyRequest,
+    address: RequestAddress,
     known: AuthenticatedCaller,
   ): Promise<ValidationResult> {
     const before = this.#database.snapshotId();
     const current = await read(known);
     const caller = this.#authenticator.confirm(
-      request,
+      address,
       known.tokenHash,
       current.token as AuthenticatedToken | undefined,
       before,
     );
     const isFresh = current.version === version && caller.fingerprint === cached.fingerprint;
-    if (isFresh) cached.snapshotId = caller.snapshotId;
+    if (isFresh) cached.snapshotId = Math.max(cached.snapshotId, caller.snapshotId);
     return { caller, isFresh };
   }
 
+  /** On PostgreSQL, identical requests share a read that begins after they arrived. SQLite reads without pauses. */
+  share(request: FastifyRequest, read: () => Promise<SerializedResponse>): Promise<SerializedResponse> {
+    const { caller } = request;
+    if (caller === undefined || this.#database.snapshotId() !== undefined) return read();
+    return this.#reads.run(`${keyOf(caller, request.raw)} ${caller.fingerprint}`, read);
+  }
+
   /** Stores the snapshot id from before the handler read, so that a write in between makes the entry stale, never wrongly fresh. */
-  store(request: FastifyRequest, response: SerializedResponse, { validator, contentExpiresAtMs }: CacheLifetime): void {
+  store(request: FastifyRequest, response: SerializedResponse, lifetime: CacheLifetime): void {
     const { caller } = request;
     const { url: route } = request.routeOptions;
     if (caller === undefined || route === undefined) return;
     const { fingerprint, snapshotId } = caller;
-    const expiresAtMs = Math.min(caller.until, contentExpiresAtMs);
+    const { validator, organizationId } = lifetime;
+    const expiresAtMs = Math.min(caller.until, lifetime.contentExpiresAtMs);
     if (expiresAtMs <= nowMs()) return;
-    const cached = { ...response, body: unpooled(response.body), validator, fingerprint, expiresAtMs, snapshotId };
+    const made = { fingerprint, expiresAtMs, organizationId, snapshotId };
+    const cached = { ...response, body: unpooled(response.body), validator, ...made };
     this.#responses.store(keyOf(caller, request.raw), { ...cached, route, loggedUrl: loggedUrl(request.url) });
   }
 }

@@ -114,12 +114,11 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   mountHealth(server, settings.database, {
     isStarting: settings.isStarting ?? (() => false),
     isStopping: () => stopping || isDraining(),
+    contentPlace: options.contentPlace,
   });
   const { database, metricsToken, trustedProxies, version } = settings;
   const metrics = mountMetrics(server, { database, authenticator, metricsToken, cache, version });
-  // PostgreSQL needs a statement to check freshness, so it does not use the fast path.
-  if (database.snapshotId() !== undefined)
-    mountFastPath(server.server, { cache, headers, log, metrics, trustedProxies, isStopping: () => stopping });
+  mountFastPath(server.server, { cache, headers, log, metrics, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
   const contextOf = anonymousContext(settings, options, authenticator);
@@ -145,7 +144,7 @@ function answerErrors(server: FastifyInstance): void {
     if (!(translated instanceof AppError)) log("error", translated);
     // A client's own fault, such as closing the connection early, is not an error of the service.
     else if (translated.internal !== undefined)
-      log(translated.code === "unavailable" ? "error" : "info", translated.internal);
+      log(["unavailable", "internal"].includes(translated.code) ? "error" : "info", translated.internal);
     return request.routeOptions.config.isPage ? sendRefusal(request, reply, translated) : sendError(reply, translated);
   });
   server.setNotFoundHandler(({ url }, reply) => sendError(reply, unsupportedAt(url) ?? notFound("path")));

@@ -9,6 +9,8 @@ import { removeExpiredTokens } from "../resources/identity/authentication-tokens
 import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
 import { invitationSender, invitationKind } from "../resources/identity/invitations/sender.ts";
 import { removeExpiredInvitations } from "../resources/identity/invitations/writes.ts";
+import { emptyClosedOrganizations } from "../resources/identity/organizations/emptying.ts";
+import { closedOrganizationsJob } from "../resources/identity/organizations/writes.ts";
 import { removeEndedTeamMemberships } from "../resources/identity/organization-memberships/writes.ts";
 import { expireLeases } from "../resources/register/workspaces/maintenance.ts";
 import { resolveLostJobs } from "../resources/runs/agent-jobs/lost-jobs.ts";
@@ -19,7 +21,12 @@ import { failExpiredUploads, deleteExpiredArchives } from "../resources/runs/con
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { runTriggerJob } from "../resources/runs/run-triggers/writes.ts";
 import { discardOldSavedPlans } from "../resources/runs/runs/saved-plan-expiry.ts";
-import { contentCleanupJob } from "../resources/shared/contents/contents.ts";
+import { plainLog } from "../resources/runs/phases/logs.ts";
+import { moveEndedLogs } from "../resources/runs/phases/moved-logs.ts";
+import { contentCleanupJob, contentsJob } from "../resources/shared/contents/contents.ts";
+import { deleteUnattachedObjects } from "../resources/shared/contents/object-cleanup.ts";
+import { objectReader } from "../resources/shared/contents/backup-objects.ts";
+import { deleteUnattachedChunks } from "../resources/shared/contents/unattached-chunks.ts";
 import { collectSiteStatistics } from "../resources/shared/site-statistics.ts";
 import { type NotificationSenders, deliverNotifications } from "../resources/shared/outbox/delivery.ts";
 import { notificationsJob } from "../resources/shared/outbox/writes.ts";
@@ -35,6 +42,7 @@ import { sendStatuses } from "../resources/vcs/commit-statuses/sending.ts";
 import { vcsEventJob } from "../resources/vcs/vcs-events/receipt.ts";
 import { processEvents } from "../resources/vcs/vcs-events/processing.ts";
 import { syncWebhooks, webhookJob } from "../resources/vcs/webhooks/sync.ts";
+import type { ContentPlace } from "../resources/shared/contents/content-place.ts";
 import { inBatches, type BackgroundJob } from "./job.ts";
 import type { JobContext } from "../resources/shared/job-context.ts";
 
@@ -70,6 +78,12 @@ export const jobs: readonly BackgroundJob[] = [
     doc: "discards states and configurations that were never uploaded, and deletes unreferenced contents.",
     everyMs: 5 * minuteMs,
     run: async (work) => (await failExpiredUploads(work)) + (await removeAbandonedUploads(work)),
+  },
+  {
+    name: closedOrganizationsJob,
+    doc: "deletes everything in organizations that were deleted.",
+    everyMs: minuteMs,
+    run: emptyClosedOrganizations,
   },
   {
     name: "superseded-resources",
@@ -182,6 +196,12 @@ export const jobs: readonly BackgroundJob[] = [
     everyMs: minuteMs,
     run: (work) => inBatches(work, 10_000, (tx, size) => tx.dialect.counts.mergeDifferences(tx.db, size)),
   },
+  {
+    name: "changes",
+    doc: "trims the table that records which organizations have changed, for the response cache.",
+    everyMs: minuteMs,
+    run: (work) => inBatches(work, 50_000, (tx, size) => tx.dialect.trimChanges(tx.db, size)),
+  },
 ];
 
 async function removeExpired(work: JobContext): Promise<number> {
@@ -212,6 +232,28 @@ export const backupJobSummary: Pick<BackgroundJob, "name" | "doc" | "everyMs"> =
   everyMs: minuteMs,
 };
 
+export const contentsJobSummary: Pick<BackgroundJob, "name" | "doc" | "everyMs"> = {
+  name: contentsJob,
+  doc: "moves the logs of ended runs to the object store, and deletes objects that nothing needs any more.",
+  everyMs: 10 * secondMs,
+};
+
+/** Only where contents are in an object store. */
+export const contentJobs = (place: ContentPlace | undefined): BackgroundJob[] =>
+  place === undefined
+    ? []
+    : [
+        {
+          ...contentsJobSummary,
+          run: async (work) => {
+            const moved = await moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log));
+            const removed = await removeAbandonedUploads(work);
+            const discarded = await deleteUnattachedChunks(work);
+            return moved + removed + discarded + (await deleteUnattachedObjects(work));
+          },
+        },
+      ];
+
 export interface BackupSettings {
   readonly backupDirectory: string | undefined;
   readonly backupEveryHours: number;
@@ -225,6 +267,6 @@ export function backupJobs(settings: BackupSettings, version: string): Backgroun
 
 export const backupJob = (schedule: BackupSchedule, version: string): BackgroundJob => ({
   ...backupJobSummary,
-  run: ({ context: { database, vault }, signal, step }) =>
-    backupIfDue({ database, vault, signal, step }, schedule, version),
+  run: ({ context: { database, vault, options }, signal, step }) =>
+    backupIfDue({ database, vault, readObject: objectReader(options.contentPlace), signal, step }, schedule, version),
 });

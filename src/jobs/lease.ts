@@ -81,6 +81,17 @@ export async function acquire(
   return holder === null ? { kind: "not-due" } : { kind: "held", holder };
 }
 
+/** Who runs the job now. */
+export async function holderOf(tx: Tx, name: string): Promise<string | undefined> {
+  const row = await readRow(tx, name);
+  return row !== undefined && row.leaseUntilMs > row.nowMs ? (row.holder ?? undefined) : undefined;
+}
+
+/** For a job that no server runs: its times would otherwise look like those of a job that stopped working. */
+export async function forgetJob(tx: Tx, name: string): Promise<void> {
+  await tx.db.deleteFrom("jobs").where("name", "=", name).where("holder", "is", null).execute();
+}
+
 const newHolder = () => `${hostname()}-${process.pid}-${randomBytes(6).toString("hex")}`;
 
 async function readRow(tx: Tx, name: string) {

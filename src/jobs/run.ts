@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Capability } from "../access/capability.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Context } from "../resources/shared/context.ts";
-import type { JobContext } from "../resources/shared/job-context.ts";
+import type { JobContext, JobStepOptions } from "../resources/shared/job-context.ts";
 import { type BackgroundJob, LeaseLost } from "./job.ts";
 import { type JobLease, renew } from "./lease.ts";
 
@@ -42,7 +42,12 @@ export class LeasedJobRun {
     const { job, context, lease } = this.#options;
     const heartbeat = setInterval(() => void this.#renew(), lease.leaseMs / 3).unref();
     const capability = issueCapability();
-    const work: JobContext = { context, capability, signal: this.#signal, step: (step) => this.#step(step) };
+    const work: JobContext = {
+      context,
+      capability,
+      signal: this.#signal,
+      step: (step, options) => this.#step(step, options),
+    };
     let result: BackgroundJobResult;
     try {
       this.#signal.throwIfAborted();
@@ -61,7 +66,7 @@ export class LeasedJobRun {
   readonly #isLost = () => this.#leaseLost.signal.aborted;
   readonly #isStopped = () => this.#options.stop.aborted;
 
-  async #step<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #step<T>(work: (tx: Tx) => Promise<T>, { isAudited = false }: JobStepOptions = {}): Promise<T> {
     const { database, job, lease, onStep } = this.#options;
     // The embedded database is synchronous: consecutive steps would block the server.
     await nextTurn();
@@ -69,11 +74,14 @@ export class LeasedJobRun {
     const startedAt = performance.now();
     try {
       const result = await this.#track(
-        database.write(async (tx) => {
-          this.#signal.throwIfAborted();
-          if (!(await renew(tx, lease))) throw new LeaseLost(job.name);
-          return work(tx);
-        }),
+        database.write(
+          async (tx) => {
+            this.#signal.throwIfAborted();
+            if (!(await renew(tx, lease))) throw new LeaseLost(job.name);
+            return work(tx);
+          },
+          isAudited ? { commitCheck: undefined } : {},
+        ),
       );
       this.#renewedAt = startedAt;
       onStep?.();

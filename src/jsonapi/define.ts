@@ -110,8 +110,8 @@ export interface Operation {
   readonly isSigned?: true;
   /** No token: anybody can call it, for example to sign in. */
   readonly isPublic?: true;
-  /** `agents`: only agents, with their pool's token. `runs`: also runs, with theirs. */
-  readonly callers?: "agents" | "runs";
+  /** `agents`: only agents, with their pool's token. `also-agents`: agents too. `runs`: also runs, with theirs. */
+  readonly callers?: "agents" | "also-agents" | "runs";
   readonly query?: QueryDefinition;
   /** The definition whose ETag `If-Match` is compared with. Default: true for updates and deletions of versioned resources. */
   readonly ifMatch?: boolean | ResourceDefinition;
@@ -296,6 +296,8 @@ export interface IncludedResource {
 
 interface CacheableAnswer {
   readonly validator?: CacheValidator;
+  /** If only changes of this organization, or of the site, can alter the response. Absent: any commit may. */
+  readonly changesWith?: string | undefined;
   readonly included?: readonly IncludedResource[] | undefined;
   /** In milliseconds: when a cached response expires for another reason than `changesAt`. */
   readonly until?: number | undefined;

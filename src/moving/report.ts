@@ -87,7 +87,7 @@ export async function listMissingSecrets(tx: Tx, vault: Vault, organization?: st
 
 function importedTo(tx: Tx, nameKey: string | undefined) {
   return tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .where((where) =>
       where.exists(where.selectFrom("importLinks as l").select("l.ourId").whereRef("l.organizationId", "=", "o.id")),
     )

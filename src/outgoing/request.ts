@@ -93,7 +93,8 @@ async function exchange<T>(
   }
 }
 
-function targetOf(url: string): URL {
+/** Throws OutgoingError. */
+export function targetOf(url: string): URL {
   const target = URL.canParse(url) ? new URL(url) : undefined;
   if (target === undefined || !["https:", "http:"].includes(target.protocol) || target.username || target.password)
     throw new OutgoingError(
@@ -102,7 +103,7 @@ function targetOf(url: string): URL {
   return target;
 }
 
-function openRequest(
+export function openRequest(
   target: URL,
   { method, headers, body }: OutgoingRequest,
   check: AddressCheck,

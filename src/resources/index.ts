@@ -21,6 +21,7 @@ import { includedCommits, includedConfigurations } from "./runs/configuration-ve
 import { phasesOfRuns } from "./runs/phases/reads.ts";
 import { findComments } from "./runs/run-events/store.ts";
 import { unfinishedRunIds, readableRuns } from "./runs/runs/reads.ts";
+import { engineOffers } from "./runs/agents/reads.ts";
 import { auditRunsOfDeletedWorkspace, startNextRun } from "./runs/runs/lifecycle.ts";
 import { loadOutputsOfStateVersions, loadOutputsOfWorkspaces } from "./state/state-version-outputs/reads.ts";
 import { isStateProcessing, readableStateVersions } from "./state/state-versions/reads.ts";
@@ -75,6 +76,7 @@ import { sessionResource } from "./identity/sessions/operations.ts";
 import { signInOptionsResource } from "./identity/sign-in-options/operations.ts";
 import { ssoProviderResource } from "./identity/sso-providers/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
+import { agentPoolQueueResource } from "./runs/agent-pool-queues/operations.ts";
 import { agentJobResource } from "./runs/agent-jobs/operations.ts";
 import { agentResource } from "./runs/agents/operations.ts";
 import { applyResource, logResource, planResource } from "./runs/phases/operations.ts";
@@ -146,6 +148,7 @@ export const resources: readonly MountedResource<Context>[] = [
   siteAgentPoolResource,
   agentTokenResource,
   agentResource,
+  agentPoolQueueResource,
   agentJobResource,
   oauthClientResource,
   oauthTokenResource,
@@ -219,6 +222,7 @@ export const hooks: Hooks = {
   repositories: { recordConnected },
   states: { isStateProcessing, promoteState, discardPending },
   runs: {
+    engineOffers,
     startNextRun,
     listUnfinished: unfinishedRunIds,
     auditRunsOfDeletedWorkspace,

@@ -47,7 +47,7 @@ async function setScene(site: Site, folder: string): Promise<Scene> {
   const runs = new Map<Name, string>();
   const workspaces = new Map<Name, string>();
   const files = (hold: object) => ({
-    "stand-in.json": JSON.stringify({ resources: { one: "1", two: "2" }, hold, ledger }),
+    "stand-in.json": JSON.stringify({ resources: { one: "1", two: "2" }, hold, ledger, elsewhere: true }),
   });
   const begin = async (name: Name, hold: object = {}, attributes: object = {}) => {
     const workspaceId = await site.workspace(name.replaceAll(" ", "-"), attributes);
@@ -153,7 +153,7 @@ interface Victim {
   readonly ends: Readonly<Record<string, string>>;
 }
 
-const victims: Record<"agent" | "server" | "both", Victim> = {
+const victims: Record<"agent" | "agents" | "server" | "both", Victim> = {
   agent: {
     title: "an agent",
     executes: "agent",
@@ -161,6 +161,17 @@ const victims: Record<"agent" | "server" | "both", Victim> = {
       await site.killAgent();
       // Its engines are killed shortly after it; until then they could still handle the signal.
       await until(async () => ![...runs.values()].some(isRunning), "its engines end");
+      goOn();
+      site.startAgent();
+    },
+    ends: { ...lost, ...others },
+  },
+  agents: {
+    title: "all agents of a single job",
+    executes: "scheduler",
+    kill: async (site, { runs, goOn }) => {
+      await site.killAgent();
+      await until(async () => ![...runs.values()].some(isRunning), "their engines end");
       goOn();
       site.startAgent();
     },
@@ -198,6 +209,7 @@ const tried: readonly (Victim & { readonly engine: Engine })[] = isDeep
     )
   : [
       { ...victims.agent, engine: "sqlite" },
+      { ...victims.agents, engine: "postgres" },
       { ...victims.server, engine: "postgres" },
     ];
 
@@ -218,7 +230,7 @@ describe("killed with a run in each phase", () => {
       expect(seen, site.output).toEqual(expected);
       await checkTruth(site, scene, ended);
       // The complete state of an apply that was lost at its end is kept on the agent's machine.
-      if (ended["end of apply"] === "errored")
+      if (ended["end of apply"] === "errored" && executes !== "scheduler")
         expect(readdirSync(join(folder, "agent", "lost")).join(" ")).toContain(scene.runs.get("end of apply"));
     } finally {
       await site.close();

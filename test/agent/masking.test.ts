@@ -10,6 +10,7 @@ import { AgentJobRun } from "../../src/agent/job-run.ts";
 import { secretSpellings } from "../../src/kernel/secret-spellings.ts";
 import { findTools, makeSandbox } from "../../src/sandbox/choose.ts";
 import { deep, seed } from "../support/depth.ts";
+import { addFakeEngine } from "../support/engines.ts";
 import { newFolder } from "../support/folder.ts";
 import { expectLinear } from "../support/growth.ts";
 import { agentToken, TestServer } from "./support/server.ts";
@@ -123,10 +124,16 @@ describe("an unexpected error of a job", () => {
         headers: { authorization: `Bearer ${agentToken}` },
         body: JSON.stringify({ wait: 1, engines: { terraform: ["1.5.7"] } }),
       });
-      const environment = { CADASTRE_AGENT_SERVER: server.url, CADASTRE_AGENT_TOKEN: agentToken };
+      const environment = {
+        CADASTRE_AGENT_SERVER: server.url,
+        CADASTRE_AGENT_TOKEN: agentToken,
+        CADASTRE_ENGINE_MIRROR: "off",
+      };
       // A missing directory, so that the error's message and stack contain its name.
       const agentDirectory = join(newFolder("cadastre-masking-"), value);
-      const settings = { ...readAgentSettings({ environment }), agentDirectory };
+      const engines = newFolder("cadastre-engines-");
+      addFakeEngine(engines);
+      const settings = { ...readAgentSettings({ environment }), agentDirectory, engines };
       const sandbox = makeSandbox("none", settings, findTools(), []);
       if (typeof sandbox === "string") throw new Error(sandbox);
       const lines: string[] = [];
@@ -140,6 +147,7 @@ describe("an unexpected error of a job", () => {
         mounts,
         lostStatesDirectory: agentDirectory,
         say,
+        reportUnavailable: () => Promise.resolve(),
       };
       await new AgentJobRun(parseJob(await claim.json()), {
         ...options,

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findEngines } from "../../src/agent/engines.ts";
 import { findTools, isRoot } from "../../src/sandbox/choose.ts";
-import { products } from "../../src/agent/settings.ts";
+import { products } from "../../src/agent/products.ts";
 import { start } from "../cli/support.ts";
 import { finished, openFolder, type TestAgent, startTestAgent } from "./support/agent.ts";
 import { until } from "../support/waiting.ts";

@@ -76,7 +76,9 @@ describe("the tables", () => {
         and name not like ${derived[0]} escape '~' and name not like ${derived[1]} escape '~'`.execute(
       api.database.reader.db,
     );
-    expect([...allTables, ...triggerMaintainedTables].sort()).toEqual(rows.map(({ name }) => name).sort());
+    expect([...allTables, ...triggerMaintainedTables, "organization_changes"].sort()).toEqual(
+      rows.map(({ name }) => name).sort(),
+    );
     for (const [position, table] of allTables.entries()) {
       const references = await sql<{ target: string }>`
         select "table" as target from pragma_foreign_key_list(${table})`.execute(api.database.reader.db);
@@ -87,9 +89,8 @@ describe("the tables", () => {
   test("are all tables of PostgreSQL", async () => {
     const { database, drop } = await newDatabase("postgres");
     const { rows } = await sql<{ name: string }>`
-      select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
-      database.reader.db,
-    );
+      select table_name as name from information_schema.tables where table_schema = current_schema()
+        and table_type = 'BASE TABLE'`.execute(database.reader.db);
     expect([...allTables, ...triggerMaintainedTables, ...tablesOfPostgres].sort()).toEqual(
       rows.map(({ name }) => name).sort(),
     );
@@ -125,7 +126,11 @@ describe("a backup", () => {
     const footer = JSON.parse(lines.at(-1) ?? "");
     const before = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     expect(footer.sha256).toBe(createHash("sha256").update(before).digest("hex"));
-    expect(Object.keys(footer.rows)).toEqual(allTables);
+    // Chunks come last, because those of objects are added after the snapshot.
+    expect(Object.keys(footer.rows)).toEqual([
+      ...allTables.filter((name) => name !== "content_chunks"),
+      "content_chunks",
+    ]);
     expect(footer.rows.projects).toBe(152);
     expect(text).not.toContain(encryptionKey);
   });
@@ -200,6 +205,12 @@ describe("backup verify", () => {
   });
 });
 
+/** A restored register gets an id of its own. */
+const withoutIdentity = ({ meta = [], ...tables }: Awaited<ReturnType<typeof allRows>>) => ({
+  ...tables,
+  meta: meta.filter((row) => !JSON.stringify(row).includes("register-")),
+});
+
 describe("a restore", () => {
   test("moves the register to PostgreSQL and back with every row the same", async () => {
     const postgres = await newRegister("postgres");
@@ -213,8 +224,8 @@ describe("a restore", () => {
     const rows = await allRows(source);
     for (const table of ["users", "team_members", "tokens", "team_projects", "audit_events", "meta"])
       expect(rows[table]?.length, table).toBeGreaterThan(0);
-    expect(await allRows(postgres)).toEqual(rows);
-    expect(await allRows(sqlite)).toEqual(rows);
+    expect(withoutIdentity(await allRows(postgres))).toEqual(withoutIdentity(rows));
+    expect(withoutIdentity(await allRows(sqlite))).toEqual(withoutIdentity(rows));
     const database = openDatabase(sqlite.CADASTRE_DATABASE);
     const names = await sql<{ nameKey: string }>`select name_key from workspace_names`.execute(database.reader.db);
     await database.close();

@@ -90,6 +90,7 @@ test("reports all faults together, one line each", async () => {
     CADASTRE_SMTP_FROM: "cadastre@acme.example",
     CADASTRE_WORKERS: "1",
     CADASTRE_ENGINES: join(folder, "engines"),
+    CADASTRE_ENGINE_MIRROR: "off",
     CADASTRE_BACKUP_DIRECTORY: join(folder, "backups"),
     CADASTRE_SANDBOX: "none",
   });

@@ -90,7 +90,9 @@ describe("a secret in a file", () => {
       .filter(({ variable, shape }) => /TOKEN|PASSWORD|KEY|SECRET/.test(variable) || /PASSWORD@/.test(shape))
       .map(({ variable }) => variable)
       // These already name a file.
-      .filter((variable) => !["CADASTRE_TLS_KEY", "CADASTRE_FIRST_TOKEN_FILE"].includes(variable));
+      .filter(
+        (variable) => !["CADASTRE_TLS_KEY", "CADASTRE_FIRST_TOKEN_FILE", "CADASTRE_ENGINE_KEYS"].includes(variable),
+      );
     const files = [settingTable, agentSettingTable].flatMap(variablesOf).filter((name) => name.endsWith("_FILE"));
     expect(files).toEqual(expect.arrayContaining(secrets.map((variable) => `${variable}_FILE`)));
     expect(files).toEqual(expect.arrayContaining(["CADASTRE_DATABASE_FILE", "CADASTRE_SMTP_URL_FILE"]));

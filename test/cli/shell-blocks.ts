@@ -17,6 +17,7 @@ export interface BlockPlan {
 const byPackageTest = "'npm run test:package' builds the package and starts it with npx; it takes minutes";
 const bySystemdTry = "needs root and systemd; deploy/systemd/try does it in a Debian of its own";
 const byContainerTry = "needs root and podman or buildah; deploy/container/try builds and starts the image";
+const byContentsTests = "needs an S3 server; 'npm run test:contents' carries it out";
 const withoutCluster = "needs a Kubernetes cluster and a registry; 'npm run test:helm' checks the chart";
 
 export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
@@ -57,8 +58,14 @@ export const plans: Readonly<Record<string, readonly BlockPlan[]>> = {
     { begins: "cp example.env .env", cannot: "needs docker and a public name; deploy/compose/try starts it" },
     { begins: "helm install cadastre", cannot: withoutCluster },
     { begins: "kubectl create secret", cannot: withoutCluster },
+    { begins: "kubectl patch secret", cannot: withoutCluster },
   ],
   "docs/operations.md": [
+    { begins: "export CADASTRE_CONTENTS=", cannot: byContentsTests },
+    { begins: "cadastre contents move --to s3", cannot: byContentsTests },
+    { begins: "cadastre contents move --to database", cannot: byContentsTests },
+    { begins: "cadastre backup rows.backup", cannot: byContentsTests },
+    { begins: "cadastre restore rows.backup", cannot: byContentsTests },
     { begins: "cadastre() {", run: "paste" },
     { begins: "npm ci\nnpm start", run: "serve" },
     { begins: "cadastre user create grace", run: "paste" },

@@ -21,13 +21,16 @@ export interface Outcome {
 
 type Environment = Readonly<Record<string, string>>;
 
+/** Tests must not reach the publishers of engines. */
+const noDownloads = { CADASTRE_ENGINE_MIRROR: "off" };
+
 /** Runs a command in this process, without logging, which would appear among the test results. */
 export async function cadastre(words: readonly string[], environment: Environment = {}): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
   const code = await run(
     words,
-    { CADASTRE_LOG_LEVEL: "fatal", ...environment },
+    { CADASTRE_LOG_LEVEL: "fatal", ...noDownloads, ...environment },
     { out: (line) => out.push(line), note: (line) => err.push(line) },
   );
   return { code, out: out.join("\n"), err: err.join("\n") };
@@ -68,7 +71,7 @@ export interface Running {
 
 /** Runs a command as a separate process, with the minimum of our environment. */
 export const start = (words: readonly string[], environment: Environment): Running =>
-  startNode(launcher, environment, words);
+  startNode(launcher, { ...noDownloads, ...environment }, words);
 
 /** The same for any program of Node. */
 export function startNode(program: string, environment: Environment, words: readonly string[] = []): Running {

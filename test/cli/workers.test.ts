@@ -58,9 +58,12 @@ describe("CADASTRE_WORKERS", () => {
       ...register,
       CADASTRE_WORKERS: "2",
       CADASTRE_ENGINES: join(folder, "none"),
+      CADASTRE_ENGINE_MIRROR: "off",
     });
     expect(code).toBe(1);
-    expect(err).toMatch(/^CADASTRE_WORKERS is 2, but there is no engine in .*\/none\. Put one at .*terraform\/VERSION/);
+    expect(err).toMatch(
+      /^CADASTRE_WORKERS is 2, but there is no engine in .*\/none, and CADASTRE_ENGINE_MIRROR is off\. Put one at .*terraform\/VERSION/,
+    );
   });
 
   test("the server executes runs, restarts dead workers, and stops workers and token with itself", async () => {

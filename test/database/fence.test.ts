@@ -71,7 +71,7 @@ describe("an older server, once the database has a newer schema", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(refused.body.errors[0].detail).toMatch(/^The database was migrated to another version of Cadastre.* Try/);
     const readOnly = await fetch(`${older.url}/readyz`);
-    expect([readOnly.status, await readOnly.json()]).toEqual([200, { status: "read-only" }]);
+    expect([readOnly.status, await readOnly.json()]).toEqual([200, { status: "read-only", contents: "database" }]);
     await recordReadyMigration(newer.database, [...migrations, future]);
     older.database.fence.handoverMs = 600_000;
     expect((await fetch(`${older.url}/readyz`)).status).toBe(200);
@@ -103,8 +103,9 @@ describe("an older server, once the database has a newer schema", () => {
 });
 
 describe("an older server, once the database has one more compatible migration", () => {
-  const newest = migrations.at(-1)?.name ?? "";
-  const usable: Migration = { ...future, name: "9998-usable", writersKnow: newest };
+  /** Servers that know only this one are still admitted by the migrations after it. */
+  const released = migrations.at(-1)?.writersKnow ?? migrations.at(-1)?.name ?? "";
+  const usable: Migration = { ...future, name: "9998-usable", writersKnow: released };
   /** Of the following version. */
   const later: Migration = { name: "9999-later", kind: "adds", writersKnow: usable.name, statements: [] };
 
@@ -133,7 +134,14 @@ describe("an older server, once the database has one more compatible migration",
     const older = await startOlder(address);
     await startVersion(address, [...migrations, usable]);
     const file = join(newFolder("cadastre-fence-"), "cadastre.backup");
-    const request = { database: older.database, file, keyId: "", version: "0.0.0", progress: () => {} };
+    const request = {
+      database: older.database,
+      file,
+      keyId: "",
+      version: "0.0.0",
+      progress: () => {},
+      readObject: undefined,
+    };
     await expect(writeBackup(request)).rejects.toThrow(
       /has the schema of a newer version of Cadastre \(it has 9998-usable\)/,
     );

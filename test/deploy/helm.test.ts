@@ -1,13 +1,12 @@
 /** The Helm chart passes Helm's lint, and renders valid Kubernetes objects with the intended settings. Needs `.ci/install-helm`. */
-import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../support/api.ts";
+import { chart, cluster, helm, renderedObjects } from "./rendering.ts";
 
-const chart = "deploy/helm/cadastre";
-/** Helm built from source assumes an old cluster. */
-const cluster = ["--kube-version", "1.34.0"];
 const minimal = ["--set", "publicUrl=https://cadastre.example"];
 const several = [...minimal, "--set", "database.kind=postgres,secret.name=cadastre,replicas=3"];
+const store = "s3://bucket/contents?region=eu-central-1&endpoint=https://s3.example&path-style=true";
+const onStore = [...several, "--set", `contents.store=${store}`];
 const everything = [
   ...several,
   "--set",
@@ -18,24 +17,9 @@ const everything = [
   "podLabels.team=platform,podAnnotations.note=x,nodeSelector.disk=ssd,tolerations[0].operator=Exists,service.annotations.a=b",
 ];
 
-function helm(...words: string[]) {
-  const { status, stdout, stderr, error } = spawnSync("helm", words, { encoding: "utf8" });
-  if (error !== undefined) throw error;
-  return { status, out: stdout, err: stderr };
-}
-
-/** The rendered objects by kind, validated against the Kubernetes types. */
-function rendered(values: readonly string[], release = "cadastre"): Record<string, Json> {
-  const { status, out, err } = helm("template", release, chart, ...cluster, ...values);
-  expect({ status, err }).toEqual({ status: 0, err: "" });
-  const checked = spawnSync("strict", { input: out, encoding: "utf8" });
-  expect({ status: checked.status, err: checked.stderr }).toEqual({ status: 0, err: "" });
-  const objects = checked.stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Json);
-  return Object.fromEntries(objects.map((object) => [object.kind, object]));
-}
+/** The rendered objects by kind. */
+const rendered = (values: readonly string[], release = "cadastre"): Record<string, Json> =>
+  Object.fromEntries(renderedObjects(values, release).map((object) => [object.kind, object]));
 
 const podOf = (objects: Record<string, Json>): Json => objects["Deployment"]?.spec.template.spec;
 const environmentOf = (objects: Record<string, Json>): Record<string, Json> =>
@@ -46,6 +30,7 @@ describe("the chart", () => {
     ["one server", minimal],
     ["several servers", several],
     ["everything", everything],
+    ["an object store", onStore],
   ])("passes Helm's lint: %s", (_, values) => {
     const { status, out } = helm("lint", "--strict", chart, ...cluster, ...values);
     expect({ status, out }).toMatchObject({ status: 0, out: expect.stringContaining("0 chart(s) failed") });
@@ -139,6 +124,30 @@ describe("the chart", () => {
     expect(objects["Service"]?.metadata.labels).toMatchObject(objects["ServiceMonitor"]?.spec.selector.matchLabels);
   });
 
+  it("passes the object store and its credentials, which are optional because a service account can have a role", () => {
+    const keys = ["--set", "contents.keepDays=14,secret.accessKeyIdKey=id"];
+    expect(environmentOf(rendered([...onStore, ...keys]))).toMatchObject({
+      CADASTRE_CONTENTS: { value: store },
+      CADASTRE_CONTENTS_KEEP_DAYS: { value: "14" },
+      AWS_ACCESS_KEY_ID: { valueFrom: { secretKeyRef: { name: "cadastre", key: "id", optional: true } } },
+      AWS_SECRET_ACCESS_KEY: { valueFrom: { secretKeyRef: { key: "aws-secret-access-key", optional: true } } },
+    });
+    const role = "arn:aws:iam::123456789012:role/cadastre";
+    const ofRole = [
+      ...minimal,
+      "--set",
+      `contents.store=${store},serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn=${role}`,
+    ];
+    const objects = rendered(ofRole);
+    expect(objects["ServiceAccount"]?.metadata.annotations).toEqual({ "eks.amazonaws.com/role-arn": role });
+    expect(environmentOf(objects)).not.toHaveProperty("AWS_ACCESS_KEY_ID");
+  });
+
+  it("passes nothing of the object store to servers that store contents in the database", () => {
+    for (const values of [minimal, several])
+      expect(Object.keys(environmentOf(rendered(values))).filter((name) => /CONTENTS|AWS/.test(name))).toEqual([]);
+  });
+
   it("uses different names for two releases in a namespace", () => {
     const [one, other] = [rendered(minimal, "one"), rendered(minimal, "other")];
     for (const kind of Object.keys(one)) expect(one[kind]?.metadata.name).not.toBe(other[kind]?.metadata.name);
@@ -166,6 +175,12 @@ describe("the chart is rejected with a message", () => {
       /secret\.name is required/,
     ],
     ["for an unknown setting", [...minimal, "--set", "settings.RATE=1"], /settings\.RATE is no setting/],
+    [
+      "for an object store among the settings",
+      [...minimal, "--set", "settings.CADASTRE_CONTENTS=s3://bucket"],
+      /Set contents\.store/,
+    ],
+    ["for an unknown kind of store", [...minimal, "--set", "contents.store=gs://bucket"], /store/],
     ["for a misspelled value", [...minimal, "--set", "replica=2"], /replica/],
     ["for an unknown kind of database", [...minimal, "--set", "database.kind=mysql"], /kind/],
   ])("%s", (_, values, sentence) => {

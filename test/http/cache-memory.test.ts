@@ -11,6 +11,7 @@ describe("the memory of the response cache", () => {
     loggedUrl: "/",
     fingerprint: "",
     expiresAtMs: Number.POSITIVE_INFINITY,
+    organizationId: undefined,
     snapshotId: 1,
   });
 

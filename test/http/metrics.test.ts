@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createVault } from "../../src/database/vault.ts";
-import { backupJobSummary, jobs } from "../../src/jobs/index.ts";
+import { backupJobSummary, contentsJobSummary, jobs } from "../../src/jobs/index.ts";
 import { BackgroundJobRunner } from "../../src/jobs/runner.ts";
 import { newId, tokenHash } from "../../src/kernel/ids.ts";
 import { operatorContext } from "../../src/service.ts";
@@ -77,7 +77,7 @@ describeOnce("the metrics", () => {
       /^\| `([a-z-]+)` \| \d+ (?:second|minute|hour|day)/gm,
     );
     expect([...rows].map(([, name]) => name!).toSorted()).toEqual(
-      [...jobs, backupJobSummary].map(({ name }) => name).toSorted(),
+      [...jobs, contentsJobSummary, backupJobSummary].map(({ name }) => name).toSorted(),
     );
   });
 

@@ -1,13 +1,15 @@
 /** The npm package that `npm run build` creates, packed and started as a new user would, in an empty folder with only npm. */
-import { execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callerOn } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
+import { EngineMirror, mirrorCa } from "../support/engine-mirror.ts";
 import { stateAttributes, lock, post, stateOfSize } from "../support/states.ts";
 import { dropRegistersAfterwards, newRegister, tokenIn, useFolder } from "../cli/support.ts";
 
@@ -49,11 +51,19 @@ describe("the package", () => {
       "cadastre.js",
       "checkpointer.js",
       "job-process.js",
+      "openpgp",
       "plan-worker.js",
     ]);
+    expect(readFileSync(join(packed, "lib/openpgp/LICENSE"), "utf8")).toContain("GNU LESSER GENERAL PUBLIC LICENSE");
+    expect(readFileSync(join(packed, "lib/openpgp/GPL-3.0.txt"), "utf8")).toContain("GNU GENERAL PUBLIC LICENSE");
+    for (const program of ["lib/cadastre.js", "lib/job-process.js"])
+      expect(readFileSync(join(packed, program), "utf8").match(/import\("\.\/openpgp\/openpgp\.mjs"\)/g)).toHaveLength(
+        1,
+      );
     const notices = readFileSync(join(packed, "THIRD-PARTY.txt"), "utf8");
     // Packages of the server and of the console.
-    for (const name of ["fastify", "pg", "react-dom", "@mantine/core"]) expect(notices).toContain(`\n${name} `);
+    for (const name of ["fastify", "pg", "react-dom", "@mantine/core", "openpgp"])
+      expect(notices).toContain(`\n${name} `);
     for (const tool of ["vitest", "typescript", "rolldown"]) expect(notices).not.toContain(`\n${tool} `);
   });
 
@@ -118,6 +128,32 @@ describe("npx in an empty folder", () => {
     expect(run(["agent", "--help"])).toContain("CADASTRE_AGENT_TOKEN");
     expect(existsSync(join(home, "node_modules"))).toBe(false);
   });
+});
+
+test("fetches engines, verified by the separate module", async () => {
+  const mirror = await EngineMirror.start();
+  try {
+    await mirror.publish({ product: "tofu", version: "1.10.6" });
+    const keys = mirror.writeKeys(join(folder, "keys.asc"));
+    const fetchEngine = (settings: Record<string, string>) =>
+      promisify(execFile)("npx", npx("engine", "fetch", "tofu", "1.10.6"), {
+        cwd: home,
+        env: {
+          ...environment,
+          CADASTRE_ENGINES: join(home, "engines"),
+          CADASTRE_ENGINE_MIRROR: mirror.url,
+          CADASTRE_AGENT_CA: mirrorCa,
+          ...settings,
+        },
+      });
+    // By the keys that ship with it.
+    await expect(fetchEngine({})).rejects.toThrow(/was refused.* is not one that signs engines here/s);
+    expect((await fetchEngine({ CADASTRE_ENGINE_KEYS: keys })).stdout).toContain(
+      `signed with the key ${mirror.key.fingerprint}.`,
+    );
+  } finally {
+    await mirror.close();
+  }
 });
 
 /** Writes more than the limit of the WAL, as incompressible data. */

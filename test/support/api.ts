@@ -11,6 +11,8 @@ import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Builders, buildersOn } from "./builders.ts";
+import type { ContentPlace } from "../../src/resources/shared/contents/content-place.ts";
+import { placeOfRun } from "./content-places.ts";
 import { exchange, type ReceivedHeaders } from "./client.ts";
 import { borrowDatabase, empty, type Engine, type TestDatabase } from "./database.ts";
 
@@ -42,6 +44,8 @@ export interface RunningApi {
   readonly server: FastifyInstance;
   readonly admin: Caller;
   readonly nobody: Caller;
+  /** Where contents are, if not in the database. */
+  readonly contentPlace: ContentPlace | undefined;
   as(token: string | undefined): Caller;
   stop(): Promise<void>;
 }
@@ -76,6 +80,7 @@ export async function startApiOn(
 ): Promise<Api> {
   const { database, address } = testDatabase;
   const audited = requireAuditEvents(database);
+  const contentPlace = options?.contentPlace ?? (await placeOfRun(database));
   const server = createServer({
     vault: testVault,
     version: "0.0.0-test",
@@ -85,7 +90,7 @@ export async function startApiOn(
     // Only on close: a flush in between would be nondeterministic.
     flushEveryMs: 3_600_000,
     ...rest,
-    options: { ...defaultOptions, ...options },
+    options: { ...defaultOptions, ...options, contentPlace },
     database: audited,
   });
   // On a busy machine an idle connection would be closed just when a test uses it again.
@@ -101,9 +106,11 @@ export async function startApiOn(
     server,
     admin: as(adminToken),
     nobody: as(undefined),
+    contentPlace,
     as,
     stop: async () => {
       await server.close();
+      contentPlace?.stop();
       await testDatabase.drop();
     },
   };

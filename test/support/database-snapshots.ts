@@ -17,6 +17,7 @@ const unversioned = new Set([
   "jobs",
   "contents",
   "content_chunks",
+  "unattached_objects",
   "state_version_outputs",
   "state_resources",
   "migrations",

@@ -14,6 +14,7 @@
  *   hold        { point: file }: at a point (`init of plan`, `plan`, `show`, `init of apply`, `apply` after its first resource,
  *               `end of apply`) it creates FILE.here and waits for FILE
  *   ledger      file in which apply records its run, start, end, and the millisecond of an interrupt
+ *   elsewhere   whether apply accepts a plan from another directory; agents in containers have the same path, those of tests don't
  *   ticks       lines that plan prints, ten a second, each with its millisecond
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -195,7 +196,7 @@ async function apply() {
   const state = readState();
   if (state.serial !== planned.serial || (state.serial > 0 && state.lineage !== planned.lineage))
     fail("Saved plan is stale");
-  if (planned.directory !== process.cwd()) fail(`the plan was made in ${planned.directory}`);
+  if (planned.directory !== process.cwd() && !settings.elsewhere) fail(`the plan was made in ${planned.directory}`);
   record("begins");
   if (settings.noiseBytes) await noise(settings.noiseBytes);
   state.lineage = planned.lineage;

@@ -11,6 +11,7 @@ import { data, resource } from "./builders.ts";
 import { createConfiguration } from "./configurations.ts";
 import { launcher } from "./launcher.ts";
 import { runBody } from "./runs.ts";
+import { Scheduler } from "./scheduler.ts";
 import { put } from "./states.ts";
 import { until } from "./waiting.ts";
 
@@ -22,7 +23,8 @@ export interface SiteOptions {
   readonly folder: string;
   readonly engines: string;
   readonly slots: number;
-  readonly executes: "workers" | "agent";
+  /** `scheduler`: at most `slots` agents at a time, each for a single job. */
+  readonly executes: "workers" | "agent" | "scheduler";
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -33,15 +35,20 @@ export class Site {
   readonly #output: string[] = [];
   #server: ChildProcess | undefined;
   #agent: ChildProcess | undefined;
+  #scheduler: Scheduler | undefined;
+  readonly #options: SiteOptions;
   #agentToken = "";
+  pool = "";
 
   private constructor(options: SiteOptions, port: number) {
+    this.#options = options;
     this.url = `http://127.0.0.1:${port}`;
     this.admin = callerOn(this.url, adminToken);
     const { slots, executes, engines, folder } = options;
     this.#environment = {
       PATH: process.env["PATH"] ?? "",
       CADASTRE_ENGINES: engines,
+      CADASTRE_ENGINE_MIRROR: "off",
       CADASTRE_SANDBOX: "none",
       CADASTRE_AGENT_DIRECTORY: join(folder, "agent"),
       CADASTRE_AGENT_SERVER: this.url,
@@ -62,17 +69,20 @@ export class Site {
     await site.startServer();
     const { admin } = site;
     data(await admin.post("/organizations", resource("organizations", { name: organization, email: "a@example.com" })));
-    if (options.executes === "agent") {
+    if (options.executes !== "workers") {
       const pool = data(await admin.post("/admin/agent-pools", resource("agent-pools", { name: "everybody" })));
       const tokens = `/admin/agent-pools/${pool.id}/authentication-tokens`;
       const made = data(await admin.post(tokens, resource("authentication-tokens", { description: "agents" })));
       site.#agentToken = made.attributes.token;
+      site.pool = pool.id;
       site.startAgent();
     }
-    await until(
-      async () => data(await admin.get(`/organizations/${organization}/entitlement-set`)).attributes.operations,
-      "runs can be executed",
-    );
+    // A scheduler starts the first agent for the first run.
+    if (options.executes !== "scheduler")
+      await until(
+        async () => data(await admin.get(`/organizations/${organization}/entitlement-set`)).attributes.operations,
+        "runs can be executed",
+      );
     return site;
   }
 
@@ -100,6 +110,18 @@ export class Site {
   }
 
   startAgent(): void {
+    if (this.#options.executes === "scheduler") {
+      this.#scheduler = new Scheduler({
+        pool: this.pool,
+        caller: callerOn(this.url, this.#agentToken),
+        agentsMax: this.#options.slots,
+        waitSeconds: 10,
+        folder: this.#options.folder,
+        environment: { ...this.#environment, CADASTRE_AGENT_TOKEN: this.#agentToken },
+        onOutput: (text) => this.#output.push(text),
+      });
+      return;
+    }
     this.#agent = this.#spawn("agent", { CADASTRE_AGENT_TOKEN: this.#agentToken });
   }
 
@@ -108,7 +130,13 @@ export class Site {
     this.#server = undefined;
   }
 
+  get scheduler(): Scheduler {
+    if (this.#scheduler === undefined) throw new Error("no scheduler is running");
+    return this.#scheduler;
+  }
+
   async killAgent(): Promise<void> {
+    await this.#scheduler?.kill();
     await killed(this.#agent);
     this.#agent = undefined;
   }

@@ -138,12 +138,12 @@ export function jobContextOf(
   const { edition = "self-hosted", signal = new AbortController().signal } = options;
   const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "job");
   return {
-    context: { ...operator, vault, options: { ...operator.options, edition } },
+    context: { ...operator, vault, options: { ...operator.options, edition, contentPlace: api.contentPlace } },
     capability,
     signal,
-    step: async (work) => {
+    step: async (work, { isAudited = false } = {}) => {
       signal.throwIfAborted();
-      return api.audited.write(work);
+      return (isAudited ? api.database : api.audited).write(work);
     },
   };
 }

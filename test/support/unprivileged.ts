@@ -46,6 +46,7 @@ export const refusedToNonMembers: Readonly<Record<string, readonly NonMember[] |
   showAccount: ["agent"],
   showAgent: allNonMembers,
   showAgentPool: allNonMembers,
+  showAgentPoolQueue: allNonMembers,
   showEntitlementSet: allNonMembers,
   showInvitation: "altered path",
   showOrganization: allNonMembers,

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -37,16 +38,58 @@ type serviceMonitor struct {
 	} `json:"spec"`
 }
 
+// scaledJob has what the chart uses of KEDA's type.
+type scaledJob struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		JobTargetRef               batch.JobSpec `json:"jobTargetRef"`
+		PollingInterval            int32         `json:"pollingInterval"`
+		MaxReplicaCount            int32         `json:"maxReplicaCount"`
+		SuccessfulJobsHistoryLimit int32         `json:"successfulJobsHistoryLimit"`
+		FailedJobsHistoryLimit     int32         `json:"failedJobsHistoryLimit"`
+		Rollout                    struct {
+			Strategy string `json:"strategy"`
+		} `json:"rollout"`
+		ScalingStrategy struct {
+			Strategy string `json:"strategy"`
+		} `json:"scalingStrategy"`
+		Triggers []struct {
+			Type              string            `json:"type"`
+			Metadata          map[string]string `json:"metadata"`
+			AuthenticationRef struct {
+				Name string `json:"name"`
+			} `json:"authenticationRef"`
+		} `json:"triggers"`
+	} `json:"spec"`
+}
+
+// triggerAuthentication has what the chart uses of KEDA's type.
+type triggerAuthentication struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		SecretTargetRef []struct {
+			Parameter string `json:"parameter"`
+			Name      string `json:"name"`
+			Key       string `json:"key"`
+		} `json:"secretTargetRef"`
+	} `json:"spec"`
+}
+
 var kinds = map[string]func() any{
-	"apps/v1 Deployment":                        func() any { return &apps.Deployment{} },
-	"v1 Service":                                func() any { return &core.Service{} },
-	"v1 ServiceAccount":                         func() any { return &core.ServiceAccount{} },
-	"v1 PersistentVolumeClaim":                  func() any { return &core.PersistentVolumeClaim{} },
-	"v1 Pod":                                    func() any { return &core.Pod{} },
-	"networking.k8s.io/v1 Ingress":              func() any { return &networking.Ingress{} },
-	"networking.k8s.io/v1 NetworkPolicy":        func() any { return &networking.NetworkPolicy{} },
-	"policy/v1 PodDisruptionBudget":             func() any { return &policy.PodDisruptionBudget{} },
-	"monitoring.coreos.com/v1 ServiceMonitor":   func() any { return &serviceMonitor{} },
+	"apps/v1 Deployment":                      func() any { return &apps.Deployment{} },
+	"v1 Service":                              func() any { return &core.Service{} },
+	"v1 ServiceAccount":                       func() any { return &core.ServiceAccount{} },
+	"v1 PersistentVolumeClaim":                func() any { return &core.PersistentVolumeClaim{} },
+	"v1 Pod":                                  func() any { return &core.Pod{} },
+	"networking.k8s.io/v1 Ingress":            func() any { return &networking.Ingress{} },
+	"networking.k8s.io/v1 NetworkPolicy":      func() any { return &networking.NetworkPolicy{} },
+	"policy/v1 PodDisruptionBudget":           func() any { return &policy.PodDisruptionBudget{} },
+	"monitoring.coreos.com/v1 ServiceMonitor": func() any { return &serviceMonitor{} },
+	"batch/v1 Job":                            func() any { return &batch.Job{} },
+	"keda.sh/v1alpha1 ScaledJob":              func() any { return &scaledJob{} },
+	"keda.sh/v1alpha1 TriggerAuthentication":  func() any { return &triggerAuthentication{} },
 }
 
 func main() {

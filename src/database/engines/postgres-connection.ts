@@ -1,4 +1,5 @@
 /** One PostgreSQL connection in use: prepares statements by name, and gives up on statements that get no response. */
+import type { Socket } from "node:net";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
 import type { CommitCheck } from "../database.ts";
@@ -188,6 +189,7 @@ export class PostgresConnection implements DatabaseConnection {
     const client = this.#client;
     if (client === undefined) throw new Error("a connection was used after its release");
     const wait = new StatementWait(client, this.#options);
+    sendWithOthers(client);
     try {
       return await client.query(query as pg.QueryArrayConfig);
     } catch (error) {
@@ -234,7 +236,18 @@ class StatementWait {
     if (isAtWork && this.ms() < limitMs) return this.#schedule();
     this.isGivenUp = true;
     void this.#client.end();
+    // `end` waits for the responses to what was sent.
+    socketOf(this.#client).destroy();
   }
+}
+
+const socketOf = (client: pg.PoolClient) => (client as unknown as { connection: { stream: Socket } }).connection.stream;
+
+/** Statements that are sent in the same turn go in one packet. */
+function sendWithOthers(client: pg.PoolClient): void {
+  const socket = socketOf(client);
+  socket.cork();
+  process.nextTick(() => socket.uncork());
 }
 
 async function connected({ connect }: ConnectionOptions): Promise<pg.PoolClient> {

@@ -7,6 +7,7 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type QueryResult,
   sql,
   type TransactionSettings,
 } from "kysely";
@@ -20,6 +21,7 @@ import { type ConnectionOptions, PostgresConnection, Statements } from "./postgr
 import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
 import { BackendMonitor } from "./backend-monitor.ts";
+import { PostgresCommits } from "./postgres-commits.ts";
 import { NamesInStatements } from "./rows.ts";
 import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -114,7 +116,7 @@ const types: pg.CustomTypesConfig = {
     numberTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
-function newPool(url: string, limits: PostgresLimits, isBehindPooler: boolean): pg.Pool {
+function newPool(url: string, limits: PostgresLimits, isBehindPooler: boolean, commits: PostgresCommits): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: limits.connections,
@@ -123,11 +125,13 @@ function newPool(url: string, limits: PostgresLimits, isBehindPooler: boolean): 
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     application_name: "cadastre",
+    // Statements are sent without waiting for the responses to earlier ones.
+    pipeline: true,
     types,
   });
   // Without listeners an error would end the process: the pool's is for idle connections, the client's for those in use.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("error", () => commits.forget());
+  pool.on("connect", (client) => client.on("error", () => commits.forget()));
   return pool;
 }
 
@@ -136,6 +140,7 @@ class PostgresPool {
   readonly #limits: PostgresLimits;
   readonly #statements: Statements;
   readonly #monitor: BackendMonitor;
+  readonly #commits: PostgresCommits;
   #opening: Promise<pg.Pool> | undefined;
   #pool: pg.Pool | undefined;
   /** Behind a pooler the connection can't set timeouts, so each transaction does. */
@@ -144,17 +149,29 @@ class PostgresPool {
   constructor(
     url: string,
     limits: PostgresLimits,
-    { statements, monitor }: { statements: Statements; monitor: BackendMonitor },
+    { statements, monitor, commits }: { statements: Statements; monitor: BackendMonitor; commits: PostgresCommits },
   ) {
     this.#url = url;
     this.#limits = limits;
     this.#statements = statements;
     this.#monitor = monitor;
+    this.#commits = commits;
   }
 
   async connect(): Promise<pg.PoolClient> {
     const pool = this.#pool ?? (await (this.#opening ??= this.#open()));
     return pool.connect();
+  }
+
+  async runAlone(statement: string): Promise<void> {
+    const client = await this.connect();
+    try {
+      // A pooler would keep the setting for others.
+      if (this.limitsInTransactions.length === 0) await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
+      await client.query(statement);
+    } finally {
+      client.release(true);
+    }
   }
 
   counts(): { readonly busy: number; readonly open: number } {
@@ -175,7 +192,7 @@ class PostgresPool {
         this.#statements.isUnprepared = true;
         this.#monitor.isDisabled = true;
       }
-      return (this.#pool = newPool(this.#url, this.#limits, isBehindPooler));
+      return (this.#pool = newPool(this.#url, this.#limits, isBehindPooler, this.#commits));
     } catch (error) {
       this.#opening = undefined;
       throw error;
@@ -215,24 +232,29 @@ async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => P
   return (result as { readonly value: T }).value;
 }
 
+async function executeAlone<Row>(
+  options: Parameters<typeof PostgresConnection.open>[0],
+  query: CompiledQuery,
+): Promise<QueryResult<Row>> {
+  const connection = await PostgresConnection.open(options);
+  try {
+    return await connection.executeQuery<Row>(query);
+  } finally {
+    connection.release();
+  }
+}
+
 export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {}): Database {
   const limits = { ...defaultLimits, ...overrides };
   const statements = new Statements();
   const monitor = new BackendMonitor({ url, backendCheckTimeoutMs: limits.backendCheckTimeoutMs });
-  const pool = new PostgresPool(url, limits, { statements, monitor });
+  const commits = new PostgresCommits();
+  const pool = new PostgresPool(url, limits, { statements, monitor, commits });
   const { backendCheckIntervalMs, statementTimeoutMs } = limits;
   const fence = new Fence();
   const common = { statements, fence, backendCheckIntervalMs, monitor, connect: () => pool.connect() };
   const options = { ...common, limitMs: statementTimeoutMs + graceMs };
   const db = kyselyOn(new PoolDriver(options, pool));
-  const execute = async <Row>(query: CompiledQuery) => {
-    const connection = await PostgresConnection.open(options);
-    try {
-      return await connection.executeQuery<Row>(query);
-    } finally {
-      connection.release();
-    }
-  };
   const withoutTimeout = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
   const semaphore = new Semaphore(writersOf(limits.connections), limits.writerSlotTimeoutMs);
   let closed: Promise<void> | undefined;
@@ -240,7 +262,7 @@ export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {
   return {
     dialect: postgresDialect,
     fence,
-    reader: { db, dialect: postgresDialect, execute },
+    reader: { db, dialect: postgresDialect, execute: (query) => executeAlone(options, query), commits },
     write: (work, { hasNoTimeout = false, lockWaitMs, commitCheck } = {}) => {
       const attempt = () =>
         withAfterCommit((afterCommit) =>
@@ -266,7 +288,10 @@ export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {
         throw toAppError(error, classify(error));
       }
     },
+    runAlone: (statement) => pool.runAlone(statement),
     snapshotId: () => undefined,
+    newestSnapshotId: () => commits.newestId,
+    commits,
     statementCount: () => statements.count,
     commitCount: () => statements.commits,
     connections: () => pool.counts(),

@@ -15,6 +15,7 @@ import {
 import type { CommitCheck, Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
 import { Fence, type FenceState, fenceStateStatement } from "../fence.ts";
+import { ObservedCommits } from "../observed-commits.ts";
 import type { Schema } from "../schema/schema.ts";
 import { DurableCommits, type SyncFile } from "./durable-commits.ts";
 import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
@@ -31,6 +32,16 @@ interface CachedStatement {
   toRow: ToRow | undefined;
   width: number;
 }
+
+interface SqliteChanges {
+  readonly count: number;
+  /** The argument, if there are none. */
+  readonly last: number;
+  readonly organizationIds: readonly string[];
+}
+
+const changesStatement = `SELECT count(*), coalesce(max(id), ?), group_concat(DISTINCT organization_id)
+  FROM organization_changes WHERE id > ?`;
 
 const preparedMax = 500;
 
@@ -82,6 +93,21 @@ class SqliteConnection implements DatabaseConnection {
       fenceStateStatement,
     ).statement.get() as unknown as [number, string | null, string | null, string | null];
     return { migrations, retiredKeys, compatible, readyMigration };
+  }
+
+  /** Before the migration that creates the table, a count that fits nothing. */
+  changesAfter(id: number): SqliteChanges {
+    try {
+      const [count, last, ids] = this.#prepare(changesStatement).statement.get(id, id) as unknown as [
+        number,
+        number,
+        string | null,
+      ];
+      return { count, last, organizationIds: ids === null ? [] : ids.split(",") };
+    } catch (error) {
+      if (classify(error).kind !== "other") throw toAppError(error, classify(error));
+      return { count: -1, last: id, organizationIds: [] };
+    }
   }
 
   pagesInLog(): number {
@@ -166,15 +192,18 @@ function shapeOf(statement: StatementSync): Omit<CachedStatement, "statement"> {
 const withLimitExpressions = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
 class SnapshotIds {
+  readonly commits = new ObservedCommits();
   readonly #reading: SqliteConnection;
   readonly #writing: SqliteConnection;
   #version: number;
-  #id = 0;
+  #id = 1;
+  #lastChange = 0;
 
   constructor(reading: SqliteConnection, writing: SqliteConnection) {
     this.#reading = reading;
     this.#writing = writing;
     this.#version = reading.dataVersion();
+    this.#readChanges();
   }
 
   now(): number {
@@ -182,8 +211,17 @@ class SnapshotIds {
     if (version !== this.#version) {
       this.#version = version;
       this.#id += 1;
+      this.#readChanges();
     }
     return this.#id;
+  }
+
+  #readChanges(): void {
+    const { count, last, organizationIds } = this.#reading.changesAfter(this.#lastChange);
+    // Rows are numbered without gaps: if some are missing, the job has trimmed the table since.
+    if (last - this.#lastChange === count) this.commits.recordChanges(organizationIds, this.#id);
+    else this.commits.recordChangeOfEverything(this.#id);
+    this.#lastChange = last;
   }
 
   /** Call before COMMIT, and the returned function after it: then the commit does not change the id, unless another process committed too. */
@@ -248,6 +286,18 @@ function restrictToOwner(path: string): void {
   }
 }
 
+async function withSnapshot<T>(
+  connection: SqliteConnection,
+  work: (connection: SqliteConnection) => Promise<T>,
+): Promise<T> {
+  try {
+    connection.control("BEGIN");
+    return await work(connection);
+  } finally {
+    connection.close();
+  }
+}
+
 export function openSqlite(path: string, sync?: SyncFile): Database {
   refuseDamagedLog(path);
   refuseEmptied(path);
@@ -292,16 +342,10 @@ export function openSqlite(path: string, sync?: SyncFile): Database {
         ),
       ),
     runAndRollBack: (work) => retrying(classify, () => commits.runAndRollBack(() => work(writer))),
-    snapshot: async (work) => {
-      const connection = connect(true);
-      try {
-        connection.control("BEGIN");
-        return await work(txOn(connection));
-      } finally {
-        connection.close();
-      }
-    },
+    snapshot: (work) => withSnapshot(connect(true), (connection) => work(txOn(connection))),
     snapshotId: () => snapshotIds.now(),
+    newestSnapshotId: () => snapshotIds.now(),
+    commits: snapshotIds.commits,
     statementCount: () => counter.statements,
     commitCount: () => commits.commits,
     connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),

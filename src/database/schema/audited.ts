@@ -31,6 +31,8 @@ const ofRepository = [
   "vcsGithubAppInstallationId",
 ] as const;
 
+const offeredEngines = ["offeredEngines", "offeredFetching", "offeredMs"] as const;
+
 /** A rule, or the reason for having none. `required.ts` lists columns that need no event in any table. */
 export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Table]> | string } = {
   meta: "facts about the database, changed by the operator",
@@ -53,6 +55,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   },
   authorizations: { subjects: { id: "authorizations" }, needsNone: ["delete"] },
   organizations: { subjects: { id: "organizations" }, needsNone: ["projectCount", "operations"] },
+  openOrganizations: "a view, which is only read",
   organizationTokenTtlPolicies: {
     subjects: { id: "organization-token-ttl-policies" },
     orParents: { organizationId: "organizations" },
@@ -112,10 +115,10 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   vars: { subjects: { id: "vars" } },
 
   sshKeys: { subjects: { id: "ssh-keys" } },
-  agentPools: { subjects: { id: "agent-pools" } },
+  agentPools: { subjects: { id: "agent-pools" }, coveredBy: { agents: offeredEngines } },
   agentPoolScopes: { subjects: { agentPoolId: "agent-pools" }, coveredBy: { workspaces: "all", projects: "all" } },
   agentTokens: { subjects: { id: "authentication-tokens" }, needsNone: ["lastUsedAt"] },
-  siteAgentPools: { subjects: { id: "agent-pools" } },
+  siteAgentPools: { subjects: { id: "agent-pools" }, coveredBy: { agents: offeredEngines } },
   oauthClients: { subjects: { id: "oauth-clients" }, needsNone: ["linkedCount"] },
   oauthClientProjects: { subjects: { oauthClientId: "oauth-clients" } },
   oauthTokens: {
@@ -154,12 +157,21 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   stateResources: "read out of a state version",
   contents: "the bytes of audited resources",
   contentChunks: "the bytes of audited resources",
+  unattachedObjects: "the bytes of audited resources",
 
   configurationVersions: { subjects: { id: "configuration-versions" }, coveredBy: { runs: ["approvedAt"] } },
   runs: { subjects: { id: "runs" } },
   runPhases: {
     subjects: { id: ["plans", "applies"] },
-    needsNone: ["heardMs", "engineStarted", "logBytes", "logEnded", "generatedConfiguration"],
+    needsNone: [
+      "heardMs",
+      "engineStarted",
+      "logBytes",
+      "logEnded",
+      "logContentId",
+      "logUnmoved",
+      "generatedConfiguration",
+    ],
     coveredBy: { runs: "all" },
   },
   runLogChunks: "a piece of a log, many a second",
@@ -167,7 +179,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   comments: { subjects: { id: "comments" } },
   runTriggers: { subjects: { id: "run-triggers" } },
   runTriggerFirings: "work that an apply leaves to a job",
-  agents: { subjects: { id: "agents" }, needsNone: ["status", "engines", "lastPingMs", "lastPingAt"] },
+  agents: { subjects: { id: "agents" }, needsNone: ["status", "engines", "fetching", "lastPingMs", "lastPingAt"] },
   siteOperations: "inserted once, when the first agent of the site registers",
   assessmentResults: { subjects: { id: "assessment-results" }, needsNone: ["delete"], orParents: { runId: "runs" } },
   identityKeys: { subjects: {}, needsNone: ["insert"], coveredBy: { "identity-keys": "all" } },

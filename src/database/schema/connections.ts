@@ -18,6 +18,11 @@ export interface AgentPoolTable {
   organizationScoped: number;
   createdAt: string;
   version: number;
+  /** Of the agent that registered last, as in `agents`; null before the first. */
+  offeredEngines: string | null;
+  /** 1 if that agent fetches engines. */
+  offeredFetching: number | null;
+  offeredMs: number | null;
 }
 
 export interface AgentTokenTable {

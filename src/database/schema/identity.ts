@@ -93,6 +93,8 @@ export interface OrganizationTable {
   defaultsVersion: number;
   /** 1 if runs can be executed remotely, or ever could. */
   operations: number;
+  /** Set when it is deleted: from then on it exists for nobody, and a job empties it. */
+  closedAt: string | null;
 }
 
 export interface OrganizationTokenTtlPolicyTable {

@@ -109,6 +109,10 @@ export interface RunPhaseTable {
   backingDataStatus: string;
   logBytes: number;
   logEnded: number;
+  /** Set once the log is in the object store. */
+  logContentId: string | null;
+  /** 1: the log has ended and waits for the job `contents`. */
+  logUnmoved: number;
   /** An agent pool's id, or `site`. */
   pool: string;
   engine: string;
@@ -188,6 +192,11 @@ export interface SiteAgentPoolTable {
   nameKey: string;
   createdAt: string;
   version: number;
+  /** Of the agent that registered last, as in `agents`; null before the first. */
+  offeredEngines: string | null;
+  /** 1 if that agent fetches engines. */
+  offeredFetching: number | null;
+  offeredMs: number | null;
 }
 
 export interface AgentTable {
@@ -202,6 +211,8 @@ export interface AgentTable {
   agentVersion: string;
   /** JSON: `{ "terraform": ["1.5.7"], "tofu": [] }`. */
   engines: string;
+  /** Empty if it fetches no engines. JSON: `{ "terraform 1.99.0": "why it can't be fetched at the moment" }`. */
+  fetching: string;
   lastPingMs: number;
   lastPingAt: string;
   createdAt: string;

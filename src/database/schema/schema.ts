@@ -25,7 +25,7 @@ import type {
   OauthTokenTable,
   SshKeyTable,
 } from "./connections.ts";
-import type { ContentChunkTable, ContentTable } from "./contents.ts";
+import type { ContentChunkTable, ContentTable, UnattachedObjectTable } from "./contents.ts";
 import type {
   AgentTable,
   SiteOperationTable,
@@ -79,6 +79,8 @@ export interface Schema {
   invitations: InvitationTable;
   authorizations: AuthorizationTable;
   organizations: OrganizationTable;
+  /** A view. Read organizations here, so that closed ones are left out. */
+  openOrganizations: OrganizationTable;
   organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
   moduleConsumers: ModuleConsumerTable;
   accessVersions: AccessVersionTable;
@@ -108,6 +110,7 @@ export interface Schema {
   stateVersions: StateVersionTable;
   contents: ContentTable;
   contentChunks: ContentChunkTable;
+  unattachedObjects: UnattachedObjectTable;
   configurationVersions: ConfigurationVersionTable;
   runs: RunTable;
   runPhases: RunPhaseTable;

@@ -54,7 +54,7 @@ async function capacityOf(
   const count = (status: string) =>
     sql<number>`(select count(*) from run_phases where organization_id = o.id and status = ${sql.lit(status)})`;
   const row = await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select(["o.id as organizationId", "o.name as organizationName"])
     .select([count("queued").as("pending"), count("running").as("running")])
     .select(standingColumns(sql.ref("o.id"), principalOf(actor)))

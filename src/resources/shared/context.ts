@@ -3,6 +3,7 @@ import type { Actor } from "../../access/actor.ts";
 import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
 import type { Handlers, IfMatch, MountedResource, ResourceDefinition } from "../../jsonapi/define.ts";
+import type { ContentPlace } from "./contents/content-place.ts";
 import type { Hooks } from "./hooks.ts";
 
 export interface ServiceOptions {
@@ -22,6 +23,8 @@ export interface ServiceOptions {
   readonly applyTimeoutSeconds?: number;
   readonly mail?: { readonly url: string; readonly from: string } | undefined;
   readonly streams?: Partial<StreamLimits>;
+  /** Where new contents go; the database by default. */
+  readonly contentPlace?: ContentPlace | undefined;
 }
 
 export interface StreamLimits {

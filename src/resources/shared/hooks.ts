@@ -85,7 +85,23 @@ export interface StateHooks {
   ): Promise<void>;
 }
 
+export interface EngineOffers {
+  readonly versions: readonly string[];
+  /** Whether an agent fetches versions that it lacks. */
+  readonly isAnyFetched: boolean;
+  /** Read by the same statement. */
+  readonly versionsFingerprint: string;
+}
+
+/** Of the pool whose agents execute a workspace's runs: null for the site's. */
+export interface ExecutingPool {
+  readonly organizationId: string;
+  readonly agentPoolId: string | null;
+}
+
 export interface RunHooks {
+  /** What the agents of a pool can execute. */
+  engineOffers(tx: Tx, engine: string, pool: ExecutingPool): Promise<EngineOffers>;
   /** Undefined if no run is queued. `state`: the new current state. */
   startNextRun(
     tx: Tx,

@@ -23,6 +23,10 @@ interface IncludeGroup {
   readonly parents: Map<string, unknown>;
 }
 
+/** For `changesWith`: included resources can depend on other organizations. */
+export const changesWithin = (organizationId: string, include: ReadonlySet<string>): string | undefined =>
+  include.size === 0 ? organizationId : undefined;
+
 /** Undefined if nothing was requested. `canShow` leaves out what the caller can't see through this view, or what is loaded separately. */
 export async function loadIncluded<View>(
   tx: Tx,

@@ -48,3 +48,19 @@ export function onDeliveryAttempt(listen: (attempt: DeliveryAttempt) => void): (
   attempts.subscribe(listener);
   return () => attempts.unsubscribe(listener);
 }
+
+export interface ContentRequest {
+  readonly operation: "put" | "get" | "delete" | "list";
+  readonly result: "ok" | "refused" | "unavailable" | "missing";
+  readonly seconds: number;
+}
+
+const contentRequests = channel("cadastre.content-request");
+
+export const publishContentRequest = (request: ContentRequest): void => contentRequests.publish(request);
+
+export function onContentRequest(listen: (request: ContentRequest) => void): () => void {
+  const listener = (message: unknown) => listen(message as ContentRequest);
+  contentRequests.subscribe(listener);
+  return () => contentRequests.unsubscribe(listener);
+}

@@ -5,6 +5,7 @@ import type { Tx } from "../../database/database.ts";
 import { readFact, setFact } from "../../database/meta.ts";
 import { nowMs } from "../../kernel/time.ts";
 import type { JobContext } from "./job-context.ts";
+import { isInOpenOrganization } from "./open-organizations.ts";
 
 export interface SiteStatistics {
   readonly at: string;
@@ -78,8 +79,8 @@ type SiteTotals = Pick<SiteStatistics, "databaseBytes" | "organizations" | "user
 
 async function readTotals({ db, dialect }: Tx): Promise<SiteTotals> {
   const { rows } = await sql<SiteTotals>`
-    select ${dialect.databaseBytes} as database_bytes, (select count(*) from organizations) as organizations,
-      (select count(*) from users) as users, (select coalesce(sum(workspace_count), 0) from projects) as workspaces`.execute(
+    select ${dialect.databaseBytes} as database_bytes, (select count(*) from open_organizations) as organizations,
+      (select count(*) from users) as users, (select coalesce(sum(workspace_count), 0) from projects where ${isInOpenOrganization("projects.organizationId")}) as workspaces`.execute(
     db,
   );
   const [found] = rows as [SiteTotals];

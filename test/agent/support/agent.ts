@@ -26,6 +26,7 @@ export async function startTestAgent(overrides: Partial<AgentSettings> & { engin
         CADASTRE_AGENT_SERVER: server.url,
         CADASTRE_AGENT_TOKEN: agentToken,
         CADASTRE_AGENT_NAME: "tester",
+        CADASTRE_ENGINE_MIRROR: "off",
       },
     }),
     agentDirectory: join(folder, "home"),

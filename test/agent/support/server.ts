@@ -39,6 +39,8 @@ let made = 0;
 export class TestServer {
   readonly registered: Record<string, unknown>[] = [];
   readonly pings: { status: string }[] = [];
+  /** Ids of agents that deleted themselves. */
+  readonly left: string[] = [];
   readonly states: { serial: number; lineage: string; bytes: Buffer }[] = [];
   readonly reports = new Map<string, Reported>();
   readonly signals = new Map<string, "cancel" | "kill">();
@@ -159,6 +161,10 @@ export class TestServer {
 
   async #answerAgent(request: IncomingMessage, response: ServerResponse, action: string, body: Buffer): Promise<void> {
     if (request.headers.authorization !== `Bearer ${agentToken}`) return refuse(response, 401, "Wrong token.");
+    if (request.method === "DELETE") {
+      this.left.push(new URL(request.url ?? "", this.url).pathname.split("/").at(-1) ?? "");
+      return answer(response, 204);
+    }
     const json = JSON.parse(String(body)) as Record<string, any>;
     if (action === "") {
       this.registered.push(json["data"].attributes as Record<string, unknown>);
@@ -170,8 +176,11 @@ export class TestServer {
     }
     this.claims += 1;
     for (let waited = 0; waited < json["wait"] * 1000 && !response.destroyed; waited += 20) {
+      const unavailable = json["unavailable-engines"] as { version: string }[] | undefined;
       const fits = ({ attributes }: Queued) =>
-        (json["engines"][attributes["engine"] as string] as string[]).includes(attributes["engine-version"] as string);
+        (json["engines"][attributes["engine"] as string] as string[]).includes(
+          attributes["engine-version"] as string,
+        ) || unavailable?.every(({ version }) => version !== attributes["engine-version"]) === true;
       const index = this.#queue.findIndex(fits);
       if (index !== -1) {
         const [job] = this.#queue.splice(index, 1);

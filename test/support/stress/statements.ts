@@ -56,7 +56,12 @@ const purposes: Readonly<Record<string, Purpose>> = {
 
 const plain = { waits: true, isOrdered: true, isLocking: false };
 
-const tidy = (statement: string) => statement.replaceAll('"', "").replaceAll(/\s+/g, " ").trim();
+/** A view locks the rows of its table. */
+const tidy = (statement: string) =>
+  statement
+    .replaceAll(/"|\bopen_(?=organizations\b)/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 
 export function locksOf(statement: string, values: readonly unknown[], relations: Relations): Lock[] {
   const text = tidy(statement);

@@ -45,6 +45,9 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 {{- if not (hasPrefix "CADASTRE_" $name) -}}
 {{- fail (printf "settings.%s is no setting: their names begin with CADASTRE_." $name) -}}
 {{- end -}}
+{{- if hasPrefix "CADASTRE_CONTENTS" $name -}}
+{{- fail (printf "settings.%s would not pass the store's credentials. Set contents.store and contents.keepDays instead." $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -53,6 +56,14 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
   value: {{ .Values.publicUrl | quote }}
 - name: CADASTRE_GRACE_SECONDS
   value: {{ .Values.graceSeconds | quote }}
+{{- with .Values.contents }}
+{{- if ne .store "database" }}
+- name: CADASTRE_CONTENTS
+  value: {{ .store | quote }}
+- name: CADASTRE_CONTENTS_KEEP_DAYS
+  value: {{ .keepDays | quote }}
+{{- end }}
+{{- end }}
 {{- with .Values.trustedProxies }}
 - name: CADASTRE_TRUSTED_PROXIES
   value: {{ join "," . | quote }}
@@ -84,6 +95,20 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
       name: {{ .name | quote }}
       key: {{ .metricsTokenKey | quote }}
       optional: {{ not $.Values.metrics.serviceMonitor }}
+{{- if ne $.Values.contents.store "database" }}
+- name: AWS_ACCESS_KEY_ID
+  valueFrom:
+    secretKeyRef:
+      name: {{ .name | quote }}
+      key: {{ .accessKeyIdKey | quote }}
+      optional: true
+- name: AWS_SECRET_ACCESS_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .name | quote }}
+      key: {{ .secretAccessKeyKey | quote }}
+      optional: true
+{{- end }}
 {{- end }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}

@@ -7,11 +7,14 @@ import { camel, human } from "../../../kernel/names.ts";
 import { counted, quoted } from "../../../kernel/text.ts";
 import { agentPools, type PoolScopeKind, poolScopeKinds, type PoolScopes, type UsingWorkspaces } from "./definition.ts";
 
+/** Before the first agent. */
+export const noOffer = { offeredEngines: null, offeredFetching: null, offeredMs: null };
+
 export function newAgentPool(
   attributes: CreateAttributes<typeof agentPools>,
   identity: Pick<AgentPoolTable, "id" | "organizationId" | "createdAt">,
 ): AgentPoolTable {
-  return { ...createdColumns(agentPools, attributes), ...identity, version: 1 };
+  return { ...createdColumns(agentPools, attributes), ...identity, version: 1, ...noOffer };
 }
 
 export const noUsingWorkspaces: UsingWorkspaces = { ids: [], checksum: 0 };

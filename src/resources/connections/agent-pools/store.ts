@@ -49,7 +49,7 @@ export function liveAgentCount({ nowMs }: Dialect, ofPool: RawBuilder<unknown>):
 function pools({ db, dialect }: Tx, organizationId: Expression<string>, principal: string) {
   return db
     .selectFrom("agentPools as p")
-    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
     .selectAll("p")
     .select(factsColumns)
     .select([
@@ -96,7 +96,7 @@ export interface PoolLoadOptions {
 async function lockPool(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("agentPools as p")
-    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
     .select("p.id")
     .where("p.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "p", lock))
@@ -220,7 +220,7 @@ export async function findPoolUse(tx: Tx, pool: Granted<AgentPoolView, "can-upda
   const count = (table: string, column: string) =>
     sql<number>`(select count(*) from ${sql.table(table)} where organization_id = o.id and ${sql.ref(column)} = ${pool.id})`;
   const row = await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select("o.defaultAgentPoolId")
     .select([
       count("projects", "default_agent_pool_id").as("projectCount"),

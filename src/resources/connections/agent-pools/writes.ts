@@ -23,3 +23,29 @@ export async function removeScopeTarget(
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }
+
+const freshMs = 60_000;
+
+export interface PoolOffer {
+  readonly engines: string;
+  readonly isFetching: boolean;
+}
+
+/** Of the agent that registers. No write if the agent before it offered the same a moment ago. */
+export function offeredColumns({ dialect: { nowMs } }: Tx, { engines, isFetching }: PoolOffer) {
+  const fetching = Number(isFetching);
+  return {
+    changed: { offeredEngines: engines, offeredFetching: fetching, offeredMs: nowMs },
+    isDue: sql<boolean>`(offered_engines is distinct from ${engines} or offered_fetching is distinct from ${fetching}
+      or offered_ms < ${nowMs} - ${sql.lit(freshMs)})`,
+  };
+}
+
+export async function recordPoolOffer(
+  tx: Tx,
+  { agentPoolId }: Granted<{ readonly agentPoolId: string }, "can-serve">,
+  offer: PoolOffer,
+): Promise<void> {
+  const { changed, isDue } = offeredColumns(tx, offer);
+  await tx.db.updateTable("agentPools").set(changed).where("id", "=", agentPoolId).where(isDue).execute();
+}

@@ -27,7 +27,7 @@ export interface AuditWebhookRow extends AuditWebhookTable, OrganizationFacts {
 const webhooks = (db: Kysely<Schema>) =>
   db
     .selectFrom("auditWebhooks as a")
-    .innerJoin("organizations as o", "o.id", "a.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "a.organizationId")
     .select(factsColumns)
     .selectAll("a");
 
@@ -108,7 +108,7 @@ export async function findPendingEvents(tx: Tx, limit: number): Promise<PendingA
   const rows = await tx.db
     .selectFrom("auditNotices as n")
     .innerJoin("auditEvents as e", "e.id", "n.auditEventId")
-    .leftJoin("organizations as o", "o.id", "n.organizationId")
+    .leftJoin("openOrganizations as o", "o.id", "n.organizationId")
     .selectAll("e")
     .select(["o.name as organizationName", "n.organizationId as organizationId"])
     .orderBy("n.createdAt")
@@ -130,7 +130,7 @@ export type AuditWebhookSubscriber = Pick<AuditWebhookTable, "id" | "organizatio
 export async function findSubscribers(tx: Tx, organizationIds: readonly string[]): Promise<AuditWebhookSubscriber[]> {
   return tx.db
     .selectFrom("auditWebhooks as a")
-    .innerJoin("organizations as o", "o.id", "a.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "a.organizationId")
     .select(["a.id", "a.organizationId", "a.destination", "a.events"])
     .where("a.enabled", "=", 1)
     .where(tx.dialect.isOneOf(sql.ref("a.organizationId"), organizationIds))
@@ -165,7 +165,7 @@ export async function findLongHeldLocks(tx: Tx, limit: number): Promise<LongHeld
       a.lock_held_longer_than as longer_than, w.id as workspace_id, w.name as workspace_name, w.locked_at,
       w.locked_by_type, w.locked_by_id, w.locked_by_name, w.locked_reason
     from audit_webhooks as a
-    inner join organizations as o on o.id = a.organization_id
+    inner join open_organizations as o on o.id = a.organization_id
     inner join workspaces as w on w.organization_id = a.organization_id and w.locked_at is not null
       and w.locked_by_type in ('users', 'teams')
     where a.enabled = 1 and ${contains(sql.ref("a.events"), '"lock.held"')}

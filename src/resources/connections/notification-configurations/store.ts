@@ -44,7 +44,7 @@ export type NotifiableRow<Row> = Granted<Row, "can-notify">;
 const configurations = (db: Kysely<Schema>) =>
   db
     .selectFrom("notificationConfigurations as c")
-    .innerJoin("organizations as o", "o.id", "c.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
     .selectAll("c")
     .select(
       sql<string | null>`(
@@ -252,13 +252,13 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
         where g.team_id = t.id and g.workspace_id = w.id and ${inForce("g")}), 0))`;
   return sql<SubscriberRow>`
     select ${columns} from workspaces as w
-    inner join organizations as o on o.id = w.organization_id
+    inner join open_organizations as o on o.id = w.organization_id
     inner join notification_configurations as c
       on c.organization_id = w.organization_id and c.subscribable_id in (w.id, w.project_id) and c.enabled = 1
     where ${isWorkspace}
     union all
     select ${columns} from workspaces as w
-    inner join organizations as o on o.id = w.organization_id
+    inner join open_organizations as o on o.id = w.organization_id
     inner join notification_configurations as c
       on c.organization_id = w.organization_id and c.team_id is not null and c.enabled = 1
     inner join teams as t on t.id = c.team_id

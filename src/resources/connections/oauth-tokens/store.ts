@@ -35,7 +35,7 @@ export async function findOauthToken(
   lock: RowLock = false,
 ): Promise<OauthTokenView | undefined> {
   const row = await tokens(tx.db)
-    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
     .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
     .where("t.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "t", lock))

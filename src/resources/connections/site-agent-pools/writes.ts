@@ -8,6 +8,8 @@ import { now } from "../../../kernel/time.ts";
 import { withSiteAdminProof, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
+import { noOffer } from "../agent-pools/rules.ts";
+import { offeredColumns, type PoolOffer } from "../agent-pools/writes.ts";
 import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
 import { findSiteAgentPoolNamed, insertSiteAgentPool } from "./store.ts";
 
@@ -21,7 +23,7 @@ export async function addSiteAgentPool(
 ): Promise<Granted<SiteAgentPoolView, "can-administer">> {
   const administration = requireSiteAdmin(context.actor);
   throwIfInvalid((await findSiteAgentPoolNamed(tx, name)) === undefined ? [] : [nameTaken]);
-  const identity = { id: newId("agent-pools"), createdAt: now(), version: 1 };
+  const identity = { id: newId("agent-pools"), createdAt: now(), version: 1, ...noOffer };
   const row = { ...createdColumns(siteAgentPools, { name }), ...identity };
   await insertSiteAgentPool(tx, administration, row);
   const view: SiteAgentPoolView = { ...row, organizationId: null, agentCount: 0 };
@@ -37,4 +39,13 @@ export async function findOrCreateSitePool(
   const administration = requireSiteAdmin(context.actor);
   const found = await findSiteAgentPoolNamed(tx, name);
   return found === undefined ? addSiteAgentPool(tx, context, name) : withSiteAdminProof(administration, found);
+}
+
+export async function recordSitePoolOffer(
+  tx: Tx,
+  { agentPoolId }: Granted<{ readonly agentPoolId: string }, "can-serve">,
+  offer: PoolOffer,
+): Promise<void> {
+  const { changed, isDue } = offeredColumns(tx, offer);
+  await tx.db.updateTable("siteAgentPools").set(changed).where("id", "=", agentPoolId).where(isDue).execute();
 }

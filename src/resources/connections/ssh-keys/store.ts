@@ -18,7 +18,7 @@ import type { SshKeyView } from "./definition.ts";
 function keys(db: Kysely<Schema>) {
   return db
     .selectFrom("sshKeys as k")
-    .innerJoin("organizations as o", "o.id", "k.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "k.organizationId")
     .select(factsColumns)
     .select(["k.id", "k.organizationId", "k.name", "k.nameKey", "k.createdAt", "k.version"]);
 }

@@ -9,7 +9,7 @@ import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import type { RowLock } from "../../shared/locks.ts";
-import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
+import { administerOrganization, closeOrganization } from "../organizations/writes.ts";
 import { adminOrganizations, type AdminOrganizationView } from "./definition.ts";
 import { consumerFaults } from "./rules.ts";
 import {
@@ -70,7 +70,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
     return context.database.write(async (tx) => {
       const organization = await loadAdminOrganization(tx, context, params.organizationName, "exclusive");
       context.ifMatch.check(organization);
-      await removeOrganization(tx, organization);
+      await closeOrganization(tx, context, organization);
       await recordChange(tx, context, adminOrganizations, { before: toAuditedOrganization(organization) });
     });
   },

@@ -21,7 +21,7 @@ interface AdminOrganizationRow extends OrganizationTable {
 /** Includes organizations that are disabled or reject the caller's token. */
 function selectOrganizations(db: Kysely<Schema>) {
   return db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .selectAll("o")
     .select(
       sql<string | null>`(
@@ -110,7 +110,7 @@ export async function lockOrganizationsByName(
   names: readonly string[],
 ): Promise<void> {
   await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select("o.id")
     .where(tx.dialect.isOneOf(sql.ref("o.nameKey"), names.map(fold)))
     .orderBy("o.id")
@@ -120,7 +120,7 @@ export async function lockOrganizationsByName(
 
 export async function findOrganizationsByName(tx: Tx, names: readonly string[]): Promise<OrganizationRef[]> {
   return tx.db
-    .selectFrom("organizations")
+    .selectFrom("openOrganizations")
     .select(["id", "nameKey"])
     .where(tx.dialect.isOneOf(sql.ref("nameKey"), names.map(fold)))
     .orderBy("id")

@@ -18,7 +18,8 @@ export interface AuthenticatedToken {
   readonly until: number;
   /** Everything about the token and its holder that a response can depend on, as one text. */
   readonly fingerprint: string;
-  readonly snapshotId: string | null;
+  /** Undefined on SQLite, which needs no statement to know it. */
+  readonly snapshotId: number | undefined;
 }
 
 export type KnownToken = Omit<AuthenticatedToken, "snapshotId">;

@@ -7,6 +7,7 @@ import type { Granted } from "../../../access/granted.ts";
 import { type OrganizationStanding, checkedStandingOf } from "../../../access/organization.ts";
 import type { TeamPermissionInput } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
+import { type ChangeParameters, noChanges } from "../../../database/organization-changes.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -44,7 +45,7 @@ const columns = [
 function selectTokens(db: Kysely<Schema>) {
   return db
     .selectFrom("tokens as k")
-    .leftJoin("organizations as o", "o.id", "k.organizationId")
+    .leftJoin("openOrganizations as o", "o.id", "k.organizationId")
     .select(columns)
     .select(factsColumns);
 }
@@ -323,7 +324,8 @@ const recordSeparator = "\u001e";
 export interface TokenLookup {
   /** Encoded for `parseHolder`; equal texts mean equal holders. */
   readonly holder: string;
-  readonly snapshotId: string | null;
+  /** Undefined on SQLite. */
+  readonly snapshotId: number | undefined;
   /** The next expiry of any grant. */
   readonly nextGrantExpiry: string | null;
   readonly version: string | null;
@@ -334,7 +336,8 @@ export function tokenLookup<Parameters extends object>(
   version: (parameters: Parameters) => RawBuilder<string | null>,
   by: "hash" | "id" = "hash",
 ) {
-  const find = prepared<Parameters & { token: string; nowMs: number }, { parts: string }>((db, parameters, dialect) => {
+  type LookupParameters = Parameters & ChangeParameters & { token: string; nowMs: number };
+  const find = prepared<LookupParameters, { parts: string }>((db, parameters, dialect) => {
     const age = sql`cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql<string>`coalesce(b.created_at, k.created_at)`)}`;
     const nextTtlMs = sql`case when k.kind = 'user' or b.id is not null then (
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
@@ -343,17 +346,23 @@ export function tokenLookup<Parameters extends object>(
       [...Object.values(tokenColumns), nextTtlMs].map(asText),
       sql.raw(`|| '${fieldSeparator}' ||`),
     );
-    const parts = [sql`${holder}`, asText(dialect.snapshotId), asText(nextExpiry), asText(version(parameters))];
+    const parts = [
+      sql`${holder}`,
+      asText(dialect.snapshotId(parameters)),
+      asText(nextExpiry),
+      asText(version(parameters)),
+    ];
     return (
       db
         .selectFrom("tokens as k")
         .leftJoin("users as u", "u.id", "k.userId")
         .leftJoin("teams as t", "t.id", "k.teamId")
-        .leftJoin("organizations as o", "o.id", "k.organizationId")
+        .leftJoin("openOrganizations as o", "o.id", "k.organizationId")
         .leftJoin("tokens as b", "b.id", "k.begunById")
         .select(sql<string>`${sql.join(parts, sql.raw(`|| '${recordSeparator}' ||`))}`.as("parts"))
         .where(`k.${by}`, "=", parameters.token)
         // A session ends with the token that started it.
+        .where((where) => where.or([where("k.organizationId", "is", null), where("o.id", "is not", null)]))
         .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
     );
   });
@@ -361,12 +370,13 @@ export function tokenLookup<Parameters extends object>(
     tx: Tx,
     parameters: Parameters & { token: string; nowMs: number },
   ): Promise<TokenLookup | undefined> => {
-    const [row] = await find(tx, parameters);
+    const observation = tx.commits?.begin();
+    const [row] = await find(tx, { ...parameters, ...(observation?.parameters ?? noChanges) });
     if (row === undefined) return undefined;
-    const [holder = "", snapshotId, grantExpiry, versionText] = row.parts.split(recordSeparator);
+    const [holder = "", snapshot = "", grantExpiry, versionText] = row.parts.split(recordSeparator);
     return {
       holder,
-      snapshotId: snapshotId || null,
+      snapshotId: observation?.end(snapshot),
       nextGrantExpiry: grantExpiry || null,
       version: versionText || null,
     };

@@ -19,7 +19,7 @@ import type { IdentityTrustView } from "./definition.ts";
 function selectTrusts(db: Kysely<Schema>) {
   return db
     .selectFrom("identityTrusts as i")
-    .innerJoin("organizations as o", "o.id", "i.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "i.organizationId")
     .select(factsColumns)
     .selectAll("i");
 }
@@ -65,7 +65,7 @@ export async function findTrustsOfIssuer(
 ): Promise<readonly TrustOfIssuer[]> {
   return tx.db
     .selectFrom("identityTrusts as i")
-    .innerJoin("organizations as o", "o.id", "i.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "i.organizationId")
     .innerJoin("teams as t", "t.id", "i.teamId")
     .selectAll("i")
     .select(["o.name as organizationName", "t.name as teamName"])

@@ -25,7 +25,7 @@ const selectOpenInvitations = (db: Kysely<Schema>) =>
   db
     .selectFrom("invitations as i")
     .leftJoin("organizationMemberships as m", "m.id", "i.membershipId")
-    .leftJoin("organizations as o", "o.id", "i.organizationId")
+    .leftJoin("openOrganizations as o", "o.id", "i.organizationId")
     .leftJoin("users as u", (join) =>
       join.on("u.id", "=", sql<string>`coalesce(i.user_id, (select id from users where email_key = m.email_key))`),
     )

@@ -28,7 +28,7 @@ const newestFirst = [{ column: "m.createdAt", descending: true }, { column: "m.i
 function selectMemberships(db: Kysely<Schema>) {
   return db
     .selectFrom("organizationMemberships as m")
-    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "m.organizationId")
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
     .select(factsColumns)
@@ -60,7 +60,7 @@ async function fetchMembershipPage(tx: Tx, rows: SelectQueryBuilder<any, "m", Me
 async function lockMembership(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("organizationMemberships as m")
-    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "m.organizationId")
     .select("m.id")
     .where("m.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "m", lock))
@@ -79,7 +79,7 @@ export async function findMembership(
   if (lock !== false) await lockMembership(tx, id, lock);
   const row = await tx.db
     .selectFrom("organizationMemberships as m")
-    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "m.organizationId")
     .selectAll("m")
     .select(factsColumns)
     .select(expiredCountOfMembership(sql.ref("m.id")).as("endedMemberships"))

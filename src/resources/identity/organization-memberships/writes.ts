@@ -148,7 +148,7 @@ export async function lockOrganizations(
       ]),
     );
   const rows = await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select("o.id")
     .where((where) =>
       where.or([

@@ -8,7 +8,7 @@ export async function tokenMaxMs(
 ): Promise<number | undefined> {
   const policy = await tx.db
     .selectFrom("organizationTokenTtlPolicies as p")
-    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
     .select("p.maxTtlMs")
     .where("p.organizationId", "=", organizationId)
     .where("p.tokenType", "=", kind.replace("-", "_"))

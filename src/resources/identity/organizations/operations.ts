@@ -10,7 +10,7 @@ import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { loadIncluded } from "../../shared/includes.ts";
+import { changesWithin, loadIncluded } from "../../shared/includes.ts";
 import { organizations, type OrganizationView } from "./definition.ts";
 import { authorizeOrganization, loadOrganization } from "./reads.ts";
 import {
@@ -23,7 +23,6 @@ import {
   unusedPoolFaults,
 } from "./rules.ts";
 import {
-  deleteOrganizationRow,
   hasAgentPool,
   insertOrganization,
   isNameTaken,
@@ -31,6 +30,7 @@ import {
   toOrganizationView,
   updateOrganizationRow,
 } from "./store.ts";
+import { closeOrganization } from "./writes.ts";
 
 const issueCapability = Capability.issuer("new-organization");
 
@@ -62,7 +62,8 @@ export const organizationResource = implement(organizations, {
   async showOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOrganization(tx, context, params.organizationName);
-    return { view, included: await loadIncluded(tx, context, organizations, [view], query.include) };
+    const included = await loadIncluded(tx, context, organizations, [view], query.include);
+    return { view, included, changesWith: changesWithin(view.id, query.include) };
   },
 
   async updateOrganization({ context, params, body }) {
@@ -104,7 +105,7 @@ export const organizationResource = implement(organizations, {
         "can-destroy",
       );
       context.ifMatch.check(organization);
-      await deleteOrganizationRow(tx, organization);
+      await closeOrganization(tx, context, organization);
       await recordChange(tx, context, organizations, { before: toAuditedOrganization(organization) });
     });
   },

@@ -18,6 +18,7 @@ export function newOrganization(
     defaultAgentPoolId: null,
     projectCount: 1,
     operations: 0,
+    closedAt: null,
     version: 1,
     factsVersion: 0,
     defaultsVersion: 0,

@@ -1,13 +1,16 @@
 /** SQL of organizations. */
 import { sql } from "kysely";
 import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { checkedStandingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
 import { containsWords } from "../../../database/dialect.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
 import { isOpenTo, standingColumns, type StandingInput } from "../../shared/grants/reads.ts";
 import { type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
@@ -27,7 +30,7 @@ const byName = lockableStatement<{ nameKey: string; principal: string }, Organiz
   "o",
   (db, { nameKey, principal }) =>
     db
-      .selectFrom("organizations as o")
+      .selectFrom("openOrganizations as o")
       .selectAll("o")
       .select(standingColumns(sql.ref("o.id"), principal))
       .select(retentionColumns)
@@ -58,7 +61,7 @@ export async function listOrganizationRows(
 ) {
   const principal = principalOf(actor);
   let rows = tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .selectAll("o")
     .select(standingColumns(sql.ref("o.id"), principal))
     .select(retentionColumns);
@@ -110,22 +113,35 @@ export async function updateOrganizationRow(
   });
 }
 
-/** Locks module consumers in a fixed order, so that two organizations that use each other's modules don't deadlock. */
-export async function deleteOrganizationRow(
+/** The job `closed-organizations` deletes what is in it. */
+export async function closeOrganizationRow(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-destroy" | "can-administer">,
 ): Promise<void> {
-  await tx.db
-    .selectFrom("moduleConsumers as c")
-    .select("c.consumerId")
-    .where((where) =>
-      where.or([where("c.organizationId", "=", organization.id), where("c.consumerId", "=", organization.id)]),
-    )
-    .orderBy("c.organizationId")
-    .orderBy("c.consumerId")
-    .modifyEnd(tx.dialect.lockRows("c", "removal"))
-    .execute();
-  await tx.db.deleteFrom("organizations").where("id", "=", organization.id).execute();
+  await updateRow(tx, "organizations", organization.id, {
+    closedAt: now(),
+    // No name can be like this, so the name is free.
+    nameKey: `/${organization.id}`,
+    // Servers of an older version hide disabled organizations.
+    isDisabled: 1,
+  });
+}
+
+export async function findClosedOrganization({ db }: Tx): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("organizations")
+    .select("id")
+    .where("closedAt", "is not", null)
+    .orderBy("closedAt")
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+export async function deleteClosedOrganization({ db }: Tx, _by: Capability<"job">, id: string): Promise<boolean> {
+  const deletion = db.deleteFrom("organizations").where("id", "=", id).where("closedAt", "is not", null);
+  return Number((await deletion.executeTakeFirst()).numDeletedRows) > 0;
 }
 
 export async function hasAgentPool(tx: Tx, organizationId: string, id: string): Promise<boolean> {
@@ -136,4 +152,17 @@ export async function hasAgentPool(tx: Tx, organizationId: string, id: string): 
     .where("id", "=", id)
     .executeTakeFirst();
   return pool !== undefined;
+}
+
+export async function deleteRowsOfClosed(
+  { db, dialect }: Tx,
+  _by: Capability<"job">,
+  table: keyof Schema,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const rows = sql`select ${dialect.rowId} from ${sql.table(table)}
+    where organization_id = ${organizationId} limit ${sql.lit(limit)}`;
+  const deleted = await sql`delete from ${sql.table(table)} where ${dialect.rowIds(rows)}`.execute(db);
+  return Number(deleted.numAffectedRows ?? 0);
 }

@@ -3,8 +3,9 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import type { Context } from "../../shared/context.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
-import { deleteOrganizationRow, updateOrganizationRow } from "./store.ts";
+import { closeOrganizationRow, updateOrganizationRow } from "./store.ts";
 
 export async function administerOrganization(
   tx: Tx,
@@ -14,11 +15,15 @@ export async function administerOrganization(
   await updateOrganizationRow(tx, organization, changes);
 }
 
-export async function removeOrganization(
+export const closedOrganizationsJob = "closed-organizations";
+
+export async function closeOrganization(
   tx: Tx,
-  organization: Granted<OrganizationTable, "can-administer">,
+  { wake }: Pick<Context, "wake">,
+  organization: Granted<OrganizationTable, "can-destroy" | "can-administer">,
 ): Promise<void> {
-  await deleteOrganizationRow(tx, organization);
+  await closeOrganizationRow(tx, organization);
+  tx.afterCommit?.(() => wake?.(closedOrganizationsJob));
 }
 
 /** Call when another table changes something that the organization's document shows. */
@@ -43,8 +48,15 @@ export async function adjustProjectCount(
     .execute();
 }
 
-/** From then on clients run remotely; this is never undone. */
+/** Locks the organization for reference. From then on clients run remotely; this is never undone. */
 export async function markOperationsAvailable(tx: Tx, organizationId: string): Promise<void> {
+  const organization = await tx.db
+    .selectFrom("openOrganizations as o")
+    .select("o.operations")
+    .where("o.id", "=", organizationId)
+    .modifyEnd(tx.dialect.lockRows("o", "reference"))
+    .executeTakeFirst();
+  if (organization?.operations !== 0) return;
   await tx.db
     .updateTable("organizations")
     .set({ operations: 1, ...incrementedVersion })

@@ -10,7 +10,7 @@ export async function listSignInProviders(
 ): Promise<{ id: string; name: string }[]> {
   return tx.db
     .selectFrom("ssoProviders as s")
-    .leftJoin("organizations as o", "o.id", "s.organizationId")
+    .leftJoin("openOrganizations as o", "o.id", "s.organizationId")
     .select(["s.id", "s.name"])
     .where((where) =>
       where.or([

@@ -32,7 +32,8 @@ const providerColumns = [
 function selectProviders(db: Kysely<Schema>) {
   return db
     .selectFrom("ssoProviders as s")
-    .leftJoin("organizations as o", "o.id", "s.organizationId")
+    .leftJoin("openOrganizations as o", "o.id", "s.organizationId")
+    .where((where) => where.or([where("s.organizationId", "is", null), where("o.id", "is not", null)]))
     .select(providerColumns)
     .select(factsColumns);
 }

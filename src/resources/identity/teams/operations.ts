@@ -10,7 +10,7 @@ import { incrementMembershipVersions, incrementMembershipVersionsInTeam } from "
 import { factsOf } from "../organizations/definition.ts";
 import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { teamAccessForAudit } from "../../shared/grants/expiry.ts";
-import { loadIncluded } from "../../shared/includes.ts";
+import { changesWithin, loadIncluded } from "../../shared/includes.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
@@ -70,7 +70,8 @@ export const teamResource = implement(teams, {
       searchText: query.q,
       names: query.filterNames,
     });
-    return { ...(await loadMembers(tx, context, views, query.include)), totalCount };
+    const changesWith = changesWithin(organization.id, query.include);
+    return { ...(await loadMembers(tx, context, views, query.include)), totalCount, changesWith };
   },
 
   async showTeam({ context, params, query }) {
@@ -81,7 +82,8 @@ export const teamResource = implement(teams, {
       [await loadTeam(tx, context, params.teamId)],
       query.include,
     );
-    return { view: views[0] as TeamView, included };
+    const view = views[0] as TeamView;
+    return { view, included, changesWith: changesWithin(view.organizationId, query.include) };
   },
 
   async updateTeam({ context, params, body }) {

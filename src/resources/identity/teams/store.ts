@@ -30,7 +30,7 @@ function selectTeams(db: Kysely<Schema>, actor: Actor) {
   const principal = principalOf(actor);
   return db
     .selectFrom("teams as t")
-    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(factsColumns)
     .select(expiredCountInTeam(sql.ref("t.id")).as("endedMemberships"))
@@ -213,7 +213,7 @@ export function teamIdsOfGroups(
 ): RawBuilder<string> {
   const withinOrganization = organizationId === null ? sql`` : sql`and mapped.organization_id = ${organizationId}`;
   return sql<string>`(
-    select mapped.id from teams as mapped inner join organizations as o on o.id = mapped.organization_id
+    select mapped.id from teams as mapped inner join open_organizations as o on o.id = mapped.organization_id
     where mapped.sso_team_id is not null and ${isOneOf(sql.ref("mapped.ssoTeamId"), groups)} and o.is_disabled = 0 ${withinOrganization}
     union
     select synced.team_id from team_members as synced

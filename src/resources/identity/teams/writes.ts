@@ -141,10 +141,12 @@ export async function decrementCountsForUser(
   { id: userId }: Granted<{ readonly id: string }, "can-destroy">,
 ): Promise<void> {
   const teams = await decrementCounts(tx, sql<SqlBool>`user_id = ${userId}`);
-  const ownerless = teams.filter((team) => team.isOwners === 1 && Number(team.permanentMemberCount) === 0);
+  const ownerless = teams
+    .filter((team) => team.isOwners === 1 && Number(team.permanentMemberCount) === 0)
+    .flatMap(({ organizationName }) => organizationName ?? []);
   if (ownerless.length > 0)
     throw conflict(
-      `The user is the last owner of ${listNames(ownerless.map((team) => team.organizationName))}. First add another person to that owners team without an expiry, or delete the organization.`,
+      `The user is the last owner of ${listNames(ownerless)}. First add another person to that owners team without an expiry, or delete the organization.`,
     );
 }
 
@@ -300,7 +302,7 @@ async function deleteUserFromTeams(tx: Tx, teamIds: readonly string[], userId: s
 export async function lockTeamsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
   const providerMembers = sql`from team_members as tm where tm.sso_provider_id = ${providerId}`;
   await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select("o.id")
     .where(sql<SqlBool>`o.id in (select tm.organization_id ${providerMembers})`)
     .orderBy("o.id")
@@ -363,7 +365,7 @@ function listNames(names: readonly string[]): string {
 interface DecrementedTeam {
   readonly isOwners: number;
   readonly permanentMemberCount: number;
-  readonly organizationName: string;
+  readonly organizationName: string | null;
 }
 
 /** Locks the teams first: one statement would count a person twice who is being removed concurrently. */
@@ -376,15 +378,20 @@ async function decrementCounts(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<De
     .orderBy("t.id")
     .modifyEnd(tx.dialect.lockRows("t"))
     .execute();
-  return tx.db
-    .updateTable("teams")
-    .set({ usersCount: sql`users_count - 1`, ...incrementedVersion })
-    .where("id", "in", teamIds)
-    .returning("isOwners")
-    .returning(
-      sql<number>`(select count(*) from team_members as other where other.team_id = teams.id
+  return (
+    tx.db
+      .updateTable("teams")
+      .set({ usersCount: sql`users_count - 1`, ...incrementedVersion })
+      .where("id", "in", teamIds)
+      .returning("isOwners")
+      .returning(
+        sql<number>`(select count(*) from team_members as other where other.team_id = teams.id
         and other.user_id is not null and other.expires_at is null and not (${leaving}))`.as("permanentMemberCount"),
-    )
-    .returning(sql<string>`(select name from organizations where id = organization_id)`.as("organizationName"))
-    .execute();
+      )
+      // Null for a closed organization.
+      .returning(
+        sql<string | null>`(select name from open_organizations where id = organization_id)`.as("organizationName"),
+      )
+      .execute()
+  );
 }

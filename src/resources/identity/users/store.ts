@@ -65,7 +65,7 @@ export async function findVisibleUsers(tx: Tx, ids: readonly string[], actor: Ac
             .where("theirs.organizationId", "in", (query) =>
               query
                 .selectFrom("organizationMemberships as mine")
-                .innerJoin("organizations as o", "o.id", "mine.organizationId")
+                .innerJoin("openOrganizations as o", "o.id", "mine.organizationId")
                 .select("mine.organizationId")
                 .where(isOpenTo(actor))
                 .where((mine) =>

@@ -3,6 +3,7 @@ import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
 import type { JobContext } from "../../shared/job-context.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 /** `workspaceId` is null for the organization's policy. */
 export interface RetentionPolicy {
@@ -40,6 +41,7 @@ async function findPolicies(tx: Tx, after: string, limit: number): Promise<Reten
     .selectFrom("dataRetentionPolicies")
     .select(["id", "organizationId", "workspaceId", "deleteOlderThanNDays"])
     .where("deleteOlderThanNDays", "is not", null)
+    .where(isInOpenOrganization("dataRetentionPolicies.organizationId"))
     .where("id", ">", after)
     .orderBy("id")
     .limit(limit)

@@ -37,7 +37,7 @@ const organizationPolicyId = (organizationId: string) => sql`(
 const policyOnWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyRow>((db, { id, principal }) =>
   db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .leftJoin("dataRetentionPolicies as d", (join) =>
       join.on(
         sql.ref("d.id"),
@@ -55,7 +55,7 @@ const policyOnWorkspace = prepared<{ id: string; principal: string }, WorkspaceP
 const policyOnOrganization = prepared<{ nameKey: string; principal: string }, RetentionPolicyRow>(
   (db, { nameKey, principal }) =>
     db
-      .selectFrom("organizations as o")
+      .selectFrom("openOrganizations as o")
       .leftJoin("dataRetentionPolicies as d", (join) =>
         join.on(sql.ref("d.id"), "=", sql<string>`${organizationPolicyId("o.id")}`),
       )

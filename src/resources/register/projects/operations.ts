@@ -14,6 +14,7 @@ import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-even
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { projectAccessForAudit } from "../../shared/grants/expiry.ts";
+import { changesWithin } from "../../shared/includes.ts";
 import { replaceBindings } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
@@ -75,7 +76,8 @@ export const projectResource = implement(projects, {
       requiredBits,
     });
     const shown = await withBindings(tx, views, query.include);
-    return { ...shown, totalCount: totals.matching, statusCounts: totals };
+    const changesWith = changesWithin(organization.id, query.include);
+    return { ...shown, totalCount: totals.matching, statusCounts: totals, changesWith };
   },
 
   async showProject({ context, params, query }) {
@@ -85,7 +87,8 @@ export const projectResource = implement(projects, {
       [await loadProject(tx, context, params.projectId)],
       query.include,
     );
-    return { view: views[0] as ProjectView, included };
+    const view = views[0] as ProjectView;
+    return { view, included, changesWith: changesWithin(view.organizationId, query.include) };
   },
 
   async updateProject({ context, params, body }) {

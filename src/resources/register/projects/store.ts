@@ -29,7 +29,7 @@ interface ProjectViewRow extends ProjectTable, OrganizationDefaults, Organizatio
 function projectsForActor(db: Kysely<Schema>, principal: string) {
   return db
     .selectFrom("projects as p")
-    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
     .selectAll("p")
     .select([
       ...factsColumns,

@@ -21,7 +21,7 @@ export async function findReservedTagKey(
 ): Promise<ReservedTagKeyView | undefined> {
   const row = await tx.db
     .selectFrom("reservedTagKeys as r")
-    .innerJoin("organizations as o", "o.id", "r.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
     .selectAll("r")
     .select(factsColumns)
     .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))

@@ -19,7 +19,7 @@ import type { TagView } from "./definition.ts";
 function tagsOf(db: Kysely<Schema>, organizationId: string) {
   return db
     .selectFrom("tags as t")
-    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(factsColumns)
     .where("t.organizationId", "=", organizationId);
@@ -164,7 +164,7 @@ export async function lockTaggedWorkspaces(
 ): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
     .where("w.id", "in", workspacesWithAnyTag(tx, organizationId, tagIds))

@@ -13,7 +13,7 @@ export type MovingRow = Pick<
 export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<MovingRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select(["w.id", "w.name", "w.projectId"])
     .select(["w.autoDestroyAt", "w.autoDestroyActivityDuration", "w.inheritsProjectAutoDestroy"])
     .where("w.organizationId", "=", organizationId)

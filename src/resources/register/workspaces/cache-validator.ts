@@ -22,7 +22,7 @@ const cacheVersionOf = (view: WorkspaceView): string =>
 
 const cacheVersionWhere = (condition: RawBuilder<unknown>): RawBuilder<string | null> => sql<string | null>`(
   select ${cacheVersionSql} from workspaces as w
-  inner join organizations as o on o.id = w.organization_id
+  inner join open_organizations as o on o.id = w.organization_id
   inner join projects as p on p.id = w.project_id
   inner join access_versions as a on a.organization_id = w.organization_id
   where ${condition})`;

@@ -43,7 +43,7 @@ const organizationWithCounts = prepared<
   { nameKey: string; principal: string; readRunsBit: number },
   OrganizationWithCounts
 >((db, p) => {
-  const organizationId = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
+  const organizationId = sql<string>`(select id from open_organizations where name_key = ${p.nameKey})`;
   const grantedProjects = sql`select project_id from project_grants where (mask & ${p.readRunsBit}) <> 0`;
   const statement = sql<OrganizationWithCounts>`
     with ${grantTables(organizationId, p.principal)}
@@ -53,7 +53,7 @@ const organizationWithCounts = prepared<
       (select count(*) from workspace_grants inner join workspaces as w on w.id = workspace_grants.workspace_id
         where (workspace_grants.mask & ${p.readRunsBit}) <> 0
           and w.project_id not in (${grantedProjects})) as granted_individually
-    from organizations as o where o.name_key = ${p.nameKey}`;
+    from open_organizations as o where o.name_key = ${p.nameKey}`;
   return { compile: () => statement.compile(db) };
 });
 

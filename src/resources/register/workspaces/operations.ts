@@ -2,6 +2,7 @@
 import { type Granted, withProofOf } from "../../../access/granted.ts";
 import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
+import { pipelined } from "../../../database/pipelined.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { IncludedResource, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
@@ -12,17 +13,17 @@ import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.
 import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { adjustWorkspaceCount, moveWorkspaceCounts } from "../projects/writes.ts";
 import { repositoryJobs, type ScopeTarget } from "../../shared/hooks.ts";
-import { loadIncluded } from "../../shared/includes.ts";
+import { changesWithin, loadIncluded } from "../../shared/includes.ts";
 import { effectiveTagBindings } from "../tag-bindings/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { replaceBindings } from "../tag-bindings/writes.ts";
 import { lockTagsOfWorkspace, recountReleasedTags, tagNewWorkspace } from "../tags/writes.ts";
 import { autoDestroyAfterMove, retainedDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
+import { defaultEngineVersion } from "./engine-version.ts";
 import { leaseFromBody } from "./lock-holder.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
@@ -65,32 +66,47 @@ export const workspaceResource = implement(workspaces, {
         projectId: project.id,
         createdAt: now(),
       };
-      const newestEngine = await newestRelease(tx);
       const projectDuration = project.autoDestroyActivityDuration;
       const { options, source } = context;
-      const row = newWorkspace(body.attributes, { identity, newestEngine, projectDuration, options, source });
-      const mode = executionModeOf({
-        ...row,
+      const draft = newWorkspace(body.attributes, { identity, newestEngine: "", projectDuration, options, source });
+      const execution = {
+        ...draft,
         projectExecutionMode: project.defaultExecutionMode,
+        projectAgentPoolId: project.defaultAgentPoolId,
         defaultExecutionMode: organization.defaultExecutionMode,
-      });
-      const references = referencesOf(undefined, row);
+        defaultAgentPoolId: project.organizationAgentPoolId,
+      };
+      const mode = executionModeOf(execution);
+      const references = referencesOf(undefined, draft);
+      // The version depends on the mode, which follows from the other attributes.
+      const [engineVersion, found] = await pipelined([
+        draft.engineVersion || defaultEngineVersion(tx, context, execution),
+        lookUpReferences(tx, organization.id, references),
+      ]);
+      const row = { ...draft, engineVersion };
       throwIfInvalid([
         ...workspaceFaults(body.attributes, row, mode, context.options),
-        ...referenceFaults(references, await lookUpReferences(tx, organization.id, references)),
+        ...referenceFaults(references, found),
         ...(await scopeFaults(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
       ]);
+      const { tags = [], tagBindings } = body.relationships;
+      if (row.vcsOauthTokenId === null && tags.length === 0 && !tagBindings?.length) {
+        const view = newWorkspaceView(row, project, organization, options);
+        await pipelined([
+          insertWorkspace(tx, project, row),
+          adjustWorkspaceCount(tx, project, project.id, 1),
+          recordWorkspaceChange(tx, context, { after: view }),
+        ]);
+        await refuseWorkspacesBeyondLimit(tx, organization);
+        return { view, isConnected: false };
+      }
       const workspace = await insertWorkspace(tx, project, row);
       const isConnected = await notifyRepositoryChange(tx, context, workspace, undefined, row);
-      await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
-      const bindings = await replaceBindings(tx, { workspace }, body.relationships.tagBindings);
+      await tagNewWorkspace(tx, workspace, tags);
+      const bindings = await replaceBindings(tx, { workspace }, tagBindings);
       await adjustWorkspaceCount(tx, project, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
-      const hasNoRelatedRows =
-        row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
-      const view = hasNoRelatedRows
-        ? newWorkspaceView(row, project, organization, options)
-        : await loadWorkspace(tx, context, { workspaceId: row.id });
+      const view = await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: view }, bindings);
       return { view, isConnected };
     });
@@ -114,8 +130,9 @@ export const workspaceResource = implement(workspaces, {
       lockedBefore: lockedMs === undefined ? undefined : new Date(nowMs() - lockedMs).toISOString(),
     });
     const shown = await loadRelated(tx, context, views, query.include);
+    const changesWith = changesWithin(organizationWithCounts.organization.id, query.include);
     // The result changes with the clock, so the response can't be cached.
-    return { ...shown, totalCount, ...(lockedMs !== undefined && { until: 0 }) };
+    return { ...shown, totalCount, changesWith, ...(lockedMs !== undefined && { until: 0 }) };
   },
 
   showWorkspace: ({ context, params, query }) => show(context, params, query.include),
@@ -153,10 +170,11 @@ async function show(context: Context, reference: WorkspaceReference, include: Re
   const { views, included } = await loadRelated(tx, context, [view], include);
   const shown = views[0] as WorkspaceView;
   if (include.size > 0) return { view: shown, included };
+  const changesWith = view.organizationId;
   // What a run can read also depends on sharing, which the validator does not cover.
   return context.actor.kind === "run"
-    ? { view: shown }
-    : { view: shown, validator: workspaceValidator(tx, reference, view) };
+    ? { view: shown, changesWith }
+    : { view: shown, changesWith, validator: workspaceValidator(tx, reference, view) };
 }
 
 async function loadRelated(tx: Tx, context: Context, loaded: readonly WorkspaceView[], include: ReadonlySet<string>) {

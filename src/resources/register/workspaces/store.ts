@@ -32,6 +32,7 @@ import { hasLeaseExpired, unlocked } from "./lock-holder.ts";
 import { readRunsBit } from "./readable.ts";
 import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 export type WorkspaceReference =
   | { readonly workspaceId: string }
@@ -44,7 +45,7 @@ interface WorkspaceViewRow extends ConnectedRow, OrganizationSettings, StandingI
 
 function workspaceForActor(db: Kysely<Schema>, principal: string) {
   return joinConnections(db.selectFrom("workspaces as w") as unknown as WorkspacesQuery)
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .innerJoin("accessVersions as a", "a.organizationId", "w.organizationId")
     .select([
       ...factsColumns,
@@ -232,6 +233,7 @@ export async function findExpiredLeases(tx: Tx, at: string, limit: number): Prom
     .selectFrom("workspaces")
     .select("id")
     .where("lockExpiresAt", "<=", at)
+    .where(isInOpenOrganization("workspaces.organizationId"))
     .orderBy("lockExpiresAt")
     .limit(limit)
     .execute();
@@ -281,7 +283,8 @@ interface ReferenceQuery {
   readonly sshKeyId: string;
 }
 
-type ReferenceCounts = Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>;
+export type ReferencesFound = Readonly<Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", boolean>>;
+type ReferenceCounts = Record<keyof ReferencesFound, number>;
 
 const countReferences = prepared<ReferenceQuery, ReferenceCounts>((db, query) => {
   const count = (table: string, column: string, value: string) =>
@@ -298,7 +301,7 @@ export async function lookUpReferences(
   tx: Tx,
   organizationId: string,
   { name, agentPoolId, oauthTokenId, sshKeyId }: ReferenceLookup,
-): Promise<{ nameTaken: boolean; agentPool: boolean; oauthToken: boolean; sshKey: boolean }> {
+): Promise<ReferencesFound> {
   const [row] = await countReferences(tx, {
     organizationId,
     name: name ?? "",

@@ -68,7 +68,10 @@ export function executionModeOf(
 }
 
 /** The pool comes from the same level (workspace, project or organization) as the mode. */
-export function agentPoolOf(workspace: WorkspaceView): string | null {
+export function agentPoolOf(
+  workspace: Parameters<typeof executionModeOf>[0] &
+    Pick<WorkspaceView, "overwritesAgentPool" | "agentPoolId" | "defaultAgentPoolId" | "projectAgentPoolId">,
+): string | null {
   if (executionModeOf(workspace) !== "agent") return null;
   if (workspace.overwritesAgentPool === 1) return workspace.agentPoolId;
   return workspace.projectExecutionMode === null ? workspace.defaultAgentPoolId : workspace.projectAgentPoolId;

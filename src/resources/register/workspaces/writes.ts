@@ -84,7 +84,7 @@ export interface ConnectionFilter {
 export async function lockConnected(tx: Tx, { organizationId, by, ids }: ConnectionFilter): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref(`w.${by}`), ids))

@@ -2,8 +2,10 @@
 import type { Tx } from "../../../database/database.ts";
 import { newToken, tokenHash } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
-import { recordPing, type AgentProof } from "../agents/writes.ts";
-import { engineKey, findClaimablePhase, poolOf, type QueuedEngine } from "../phases/claims.ts";
+import { findFetchReports } from "../agents/reads.ts";
+import { engineColumns, recordPing, type AgentProof } from "../agents/writes.ts";
+import { type ClaimableEngines, findClaimablePhase, poolOf, type QueuedEngine } from "../phases/claims.ts";
+import { engineKey, fetchesEngines, type UnavailableEngineVersion, unavailableOf } from "../phases/engines.ts";
 import { lockRun } from "../runs/reads.ts";
 import { transitionRun } from "../runs/lifecycle.ts";
 import { type AgentJob, buildJob } from "./job.ts";
@@ -16,31 +18,38 @@ export interface ClaimRequest {
     readonly terraform?: readonly string[] | undefined;
     readonly tofu?: readonly string[] | undefined;
   };
+  readonly unavailable: readonly UnavailableEngineVersion[] | undefined;
 }
 
 /** Undefined after `waitMs` without a job. Throws `not-found` for an agent that has to register again. */
 export async function claimJob(
   context: Context,
   by: AgentProof,
-  { agentId, waitMs, engines }: ClaimRequest,
+  { agentId, waitMs, engines, unavailable }: ClaimRequest,
 ): Promise<AgentJob | undefined> {
   const { database, isDisconnected = () => false } = context;
-  const engineKeys = (["terraform", "tofu"] as const).flatMap((engine) =>
+  const installed = (["terraform", "tofu"] as const).flatMap((engine) =>
     (engines[engine] ?? []).map((version) => engineKey(engine, version)),
   );
   const deadline = performance.now() + waitMs;
-  const engineList = JSON.stringify(engines);
-  const agent = await database.write((tx) => recordPing(tx, by, agentId, { status: "idle", engines: engineList }));
+  const report = { status: "idle", ...engineColumns(engines, unavailable) };
+  const agent = await database.write((tx) => recordPing(tx, by, agentId, report));
   for (;;) {
-    const job = await database.write((tx) => claimNextPhase(tx, context, by, agent, engineKeys));
+    // Another job may have found that an engine is unavailable.
+    const reports = fetchesEngines(agent) ? await findFetchReports(database.reader, by, agent.id) : undefined;
+    const unavailableNow = reports?.flatMap((report) => unavailableOf(report));
+    const claimable = {
+      installed,
+      unavailable: unavailableNow?.map(({ engine, version }) => engineKey(engine, version)),
+    };
+    const job = await database.write((tx) => claimNextPhase(tx, context, by, agent, claimable));
     const leftMs = deadline - performance.now();
     if (job !== undefined || leftMs <= 0 || isDisconnected()) return job;
-    const offeredEngines = new Set(engineKeys);
     const hasClaimableJob = ({ waiting }: { readonly waiting: readonly QueuedEngine[] }) =>
-      waiting.some(
-        ({ pool, engine, engineVersion }) =>
-          pool === poolOf(by) && offeredEngines.has(engineKey(engine, engineVersion)),
-      );
+      waiting.some(({ pool, engine, engineVersion }) => {
+        const key = engineKey(engine, engineVersion);
+        return pool === poolOf(by) && (installed.includes(key) || claimable.unavailable?.includes(key) === false);
+      });
     await queueWatcherOf(database).wait({ jobId: undefined, matches: hasClaimableJob }, leftMs, isDisconnected);
     if (isDisconnected()) return undefined;
   }
@@ -54,7 +63,7 @@ async function claimNextPhase(
   context: Context,
   by: AgentProof,
   agent: { readonly id: string; readonly name: string },
-  engines: readonly string[],
+  engines: ClaimableEngines,
 ): Promise<AgentJob | undefined> {
   for (let tries = 0; tries < triesMax; tries += 1) {
     const candidate = await findClaimablePhase(tx, by, engines);

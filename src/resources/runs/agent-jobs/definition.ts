@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { agents, protocol } from "../agents/definition.ts";
+import { agents, protocol, unavailableEngines } from "../agents/definition.ts";
 import type { AgentJob } from "./job.ts";
 
 const ofJob = "/agent-jobs/:agent_job_id";
@@ -87,7 +87,13 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       method: "POST",
       path: "/agents/:agent_id/actions/claim",
       summary: "Wait for a job and claim it; 204 if there is none",
-      body: { custom: z.object({ wait: z.number().min(0).max(waitSecondsMax.claim).optional(), engines }) },
+      body: {
+        custom: z.object({
+          wait: z.number().min(0).max(waitSecondsMax.claim).optional(),
+          engines,
+          "unavailable-engines": unavailableEngines.optional(),
+        }),
+      },
       answer: "document",
       noContentWhen: "No job was available.",
       example: { wait: 0, engines: { terraform: ["1.5.7"] } },
@@ -140,7 +146,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       body: {
         custom: z.object({
           attempt,
-          result: z.enum(["finished", "errored", "canceled"]),
+          result: z.enum(["finished", "errored", "canceled", "returned"]),
           "has-changes": z.boolean().optional(),
           "resource-additions": wholeNumber().optional(),
           "resource-changes": wholeNumber().optional(),

@@ -64,7 +64,7 @@ const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId:
     db
       .selectFrom("workspaces as w")
       .innerJoin("projects as p", "p.id", "w.projectId")
-      .innerJoin("organizations as o", "o.id", "w.organizationId")
+      .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
       .leftJoin("sshKeys as k", "k.id", "w.sshKeyId")
       .leftJoin("configurationVersions as c", (join) => join.on("c.id", "=", configurationVersionId))
       .select(["w.name as workspaceName", "w.workingDirectory", "p.id as projectId", "p.name as projectName"])

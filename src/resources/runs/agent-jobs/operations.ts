@@ -9,10 +9,12 @@ import { finishJob, getJobContent, heartbeatJob, appendJobLog, putJobContent, st
 export const agentJobResource = implement(agentJobs, {
   async claimJob({ context, params, body }) {
     const { wait = 0, engines } = body;
+    const unavailable = body["unavailable-engines"];
     const view = await claimJob(context, requireAgent(context), {
       agentId: params.agentId,
       waitMs: wait * 1000,
       engines,
+      unavailable,
     });
     return view === undefined ? (undefined as never) : { view };
   },

@@ -14,13 +14,14 @@ import {
 import type { Context } from "../../shared/context.ts";
 import { publishEndedPhase } from "../../shared/metric-events.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
-import { recordPing, type AgentProof } from "../agents/writes.ts";
+import { recordPing, recordUnavailableEngine, type AgentProof } from "../agents/writes.ts";
 import { findClaimedPhase, type ClaimedPhaseRow } from "../phases/claims.ts";
 import { recordGeneratedConfiguration, recordHeartbeat, recordEngineStart } from "../phases/writes.ts";
 import { appendLog, appendServiceMessage } from "../phases/logs.ts";
 import { runTriggerJob } from "../run-triggers/writes.ts";
 import { lockRun } from "../runs/reads.ts";
 import { transitionRun } from "../runs/lifecycle.ts";
+import type { LoadedRun } from "../runs/view.ts";
 import { type AgentJobContentKind, agentJobContentKinds } from "./definition.ts";
 import { queueWatcherOf } from "./queue-watcher.ts";
 
@@ -183,7 +184,8 @@ function kindIn(kind: string, allowed: readonly AgentJobContentKind[] = []): Age
 }
 
 export interface JobResult {
-  readonly result: "finished" | "errored" | "canceled";
+  /** `returned`: its engine could not be fetched, so it is queued again. */
+  readonly result: "finished" | "errored" | "canceled" | "returned";
   readonly hasChanges: boolean;
   readonly columns: Pick<
     RunPhaseTable,
@@ -224,6 +226,7 @@ export async function finishJob(
       await appendServiceMessage(tx, context.vault, phase.id, stoppedByAgent);
       run = phase.claim.proofFor(await lockRun(tx, phase.runId));
     }
+    if (result.result === "returned") return returnPhase(tx, context, by, run, phase, result.columns.errorMessage);
     const columns = { ...result.columns, ...(isCanceledByAgent && { errorMessage: stoppedByAgent }) };
     return transitionRun(tx, context, run, {
       event: result.result === "finished" ? "phase-finished" : "phase-errored",
@@ -235,6 +238,31 @@ export async function finishJob(
   if (ended !== undefined) publishEndedPhase(endedPhaseMetric(ended.phase, result.result, nowMs()));
   if (ended?.status === "applied") context.wake?.(runTriggerJob);
 }
+
+/** Never after the engine has started: its work must not be repeated. */
+async function returnPhase(
+  tx: Tx,
+  context: Context,
+  by: AgentProof,
+  run: Granted<LoadedRun, "claim">,
+  phase: ClaimedPhaseRow,
+  reason: string | null,
+): Promise<undefined> {
+  if (phase.engineStarted === 1)
+    throw conflict("The engine has started, so the job can't be returned. Report its result.");
+  if (phase.agentId !== null) {
+    const engine = run.engine === "tofu" ? "tofu" : "terraform";
+    const unavailable = {
+      engine,
+      version: run.engineVersion,
+      reason: (reason ?? "").slice(0, reasonLengthMax),
+    } as const;
+    await recordUnavailableEngine(tx, by, phase.agentId, unavailable);
+  }
+  await transitionRun(tx, context, run, { event: "phase-returned", description: reason });
+}
+
+const reasonLengthMax = 500;
 
 export const endedPhaseMetric = (
   { kind, claimedMs }: Pick<RunPhaseTable, "kind" | "claimedMs">,

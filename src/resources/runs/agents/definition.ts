@@ -1,9 +1,10 @@
 /** The agents resource: registration, pings, and lists of a pool's agents. */
 import { z } from "zod";
 import type { AgentTable } from "../../../database/schema/runs.ts";
+import { fetchesEngines, unavailableOf } from "../phases/engines.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
-import { text, timestamp } from "../../../jsonapi/schemas.ts";
+import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface AgentView extends AgentTable {
   readonly shownStatus: string;
@@ -11,11 +12,27 @@ export interface AgentView extends AgentTable {
 
 const agentStatuses = ["idle", "busy", "exited", "errored"] as const;
 
-const engineVersion = text({ min: 1, max: 64 });
+const engineVersion = text({
+  min: 1,
+  max: 64,
+  pattern: /^[!-~]+$/,
+  sentence: "may only contain visible ASCII characters",
+});
 const engines = z.object({
   terraform: z.array(engineVersion).max(500).optional(),
   tofu: z.array(engineVersion).max(500).optional(),
 });
+
+/** Sent by agents that fetch engines, complete with every claim and ping. */
+export const unavailableEngines = z
+  .array(
+    z.object({
+      engine: z.enum(["terraform", "tofu"]),
+      version: engineVersion,
+      reason: text({ max: 500 }),
+    }),
+  )
+  .max(100);
 
 const registration = z.object({
   data: z.object({
@@ -25,6 +42,7 @@ const registration = z.object({
       version: text({ max: 64 }).optional(),
       engines,
       sandbox: text({ max: 64 }).optional(),
+      "fetches-engines": flag().optional(),
     }),
   }),
 });
@@ -71,6 +89,15 @@ export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
       from: (agent) => JSON.parse(agent.engines) as unknown,
       audited: false,
     }),
+    "fetches-engines": readOnly(flag(), "Whether the agent fetches engine versions that it lacks.", {
+      from: (agent) => Number(fetchesEngines(agent)),
+      audited: false,
+    }),
+    "unavailable-engines": readOnly(
+      unavailableEngines,
+      "Engine versions that the agent can't fetch at the moment, with the reasons.",
+      { from: unavailableOf, audited: false },
+    ),
     "created-at": readOnly(timestamp(), "When the agent registered."),
   },
   relationships: {
@@ -101,7 +128,13 @@ export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
       summary: "Report an agent's status",
       needs: protocol,
       callers: "agents",
-      body: { custom: z.object({ status: z.enum(agentStatuses), engines: engines.optional() }) },
+      body: {
+        custom: z.object({
+          status: z.enum(agentStatuses),
+          engines: engines.optional(),
+          "unavailable-engines": unavailableEngines.optional(),
+        }),
+      },
       answer: "nothing",
       example: { status: "idle" },
     },
@@ -111,8 +144,9 @@ export const agents = defineResource<AgentView>()(({ readOnly, toOne }) => ({
     deleteAgent: {
       method: "DELETE",
       path: ofAgent,
-      summary: "Delete an agent that is unknown, errored or exited",
-      needs: managers,
+      summary: "Delete an agent that is unknown, errored or exited; an agent that exits deletes itself",
+      needs: `${managers}; or an agent of the pool`,
+      callers: "also-agents",
       answer: "nothing",
     },
   },

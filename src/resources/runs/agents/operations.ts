@@ -5,13 +5,16 @@ import { AppError, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { agentPoolsNeed, loadAgentPool } from "../../connections/agent-pools/reads.ts";
+import { recordPoolOffer } from "../../connections/agent-pools/writes.ts";
 import { loadSiteAgentPool } from "../../connections/site-agent-pools/reads.ts";
+import { recordSitePoolOffer } from "../../connections/site-agent-pools/writes.ts";
 import { markOperationsAvailable } from "../../identity/organizations/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
-import { agents, type AgentView } from "./definition.ts";
+import { fetchingColumn } from "../phases/engines.ts";
+import { agents, type AgentView, protocol } from "./definition.ts";
 import { deleteAgentRow, findAgent, type AgentForActor, insertAgent, listAgentRows } from "./store.ts";
-import { recordPing, insertSiteOperations, requireAgent } from "./writes.ts";
+import { type AgentProof, engineColumns, recordPing, insertSiteOperations, requireAgent } from "./writes.ts";
 
 export const agentResource = implement(agents, {
   async registerAgent({ context, body }) {
@@ -21,6 +24,7 @@ export const agentResource = implement(agents, {
       if (by.organizationId === null) await insertSiteOperations(tx, by);
       else await markOperationsAvailable(tx, by.organizationId);
       const { name, version, engines } = body.data.attributes;
+      const isFetching = body.data.attributes["fetches-engines"] === true;
       const at = now();
       const row = {
         id: newId("agents"),
@@ -32,10 +36,12 @@ export const agentResource = implement(agents, {
         ipAddress: context.address ?? "",
         agentVersion: version ?? "",
         engines: JSON.stringify(engines),
+        fetching: isFetching ? fetchingColumn([]) : "",
         lastPingAt: at,
         createdAt: at,
         version: 1,
       };
+      await (by.site ? recordSitePoolOffer : recordPoolOffer)(tx, by, { engines: row.engines, isFetching });
       await insertAgent(tx, by, row);
       const view: AgentView = { ...row, lastPingMs: 0, shownStatus: row.status };
       await recordChange(tx, context, agents, { after: view });
@@ -43,14 +49,10 @@ export const agentResource = implement(agents, {
     });
   },
 
-  async pingAgent({ context, params, body: { status, engines } }) {
+  async pingAgent({ context, params, body: { status, engines, ...report } }) {
     const by = requireAgent(context);
-    await context.database.write((tx) =>
-      recordPing(tx, by, params.agentId, {
-        status,
-        ...(engines !== undefined && { engines: JSON.stringify(engines) }),
-      }),
-    );
+    const columns = engineColumns(engines, report["unavailable-engines"]);
+    await context.database.write((tx) => recordPing(tx, by, params.agentId, { status, ...columns }));
   },
 
   async listAgents({ context, params, query }) {
@@ -75,8 +77,9 @@ export const agentResource = implement(agents, {
     return context.database.write(async (tx) => {
       const found = await findAgent(tx, context.actor, params.agentId, true);
       if (found === undefined) throw notFound("agent");
-      const agent = authorizeAgent(found);
-      if (agent.shownStatus === "idle" || agent.shownStatus === "busy")
+      const isSelf = context.actor.kind === "agent";
+      const agent = isSelf ? authorizeColleague(found, requireAgent(context)) : authorizeAgent(found);
+      if (!isSelf && (agent.shownStatus === "idle" || agent.shownStatus === "busy"))
         throw new AppError(
           "precondition-failed",
           `The agent is ${agent.shownStatus}. Only an agent that is unknown, errored or exited can be deleted. Stop it first.`,
@@ -94,6 +97,16 @@ const authorizeAgent = (agent: AgentForActor) =>
     visible: agent.standing.member,
     allowed: organizationPermissions(agent.standing)["can-update-agent-pools"],
     needs: agentPoolsNeed,
+  });
+
+/** All agents of a pool have the same token. Throws `not-found` for an agent of another pool. */
+const authorizeColleague = (agent: AgentForActor, { agentPoolId }: AgentProof) =>
+  authorize(agent, {
+    thing: "agent",
+    permission: "can-serve",
+    visible: (agent.agentPoolId ?? agent.siteAgentPoolId) === agentPoolId,
+    allowed: true,
+    needs: protocol,
   });
 
 function sinceOf(sent: string | undefined): string | undefined {

@@ -70,7 +70,7 @@ export async function insertAgent(
 
 export async function deleteAgentRow(
   tx: Tx,
-  { id }: Granted<AgentView, "can-update-agent-pools" | "can-administer">,
+  { id }: Granted<AgentView, "can-update-agent-pools" | "can-administer" | "can-serve">,
 ): Promise<void> {
   await tx.db.deleteFrom("agents").where("id", "=", id).execute();
 }
@@ -79,14 +79,14 @@ export async function touchAgent(
   tx: Tx,
   by: Granted<AgentActor, "can-serve">,
   id: string,
-  changes: Partial<Pick<AgentTable, "status" | "engines">>,
-): Promise<Pick<AgentTable, "id" | "name"> | undefined> {
+  changes: Partial<Pick<AgentTable, "status" | "engines" | "fetching">>,
+): Promise<Pick<AgentTable, "id" | "name" | "fetching"> | undefined> {
   return tx.db
     .updateTable("agents")
     .set({ ...changes, lastPingMs: tx.dialect.nowMs, lastPingAt: now() })
     .where("id", "=", id)
     .where(by.site ? "siteAgentPoolId" : "agentPoolId", "=", by.agentPoolId)
-    .returning(["id", "name"])
+    .returning(["id", "name", "fetching"])
     .executeTakeFirst();
 }
 

@@ -7,7 +7,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import { findContent, readContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { authorizeOnWorkspace } from "../../shared/grants/reads.ts";
-import { findPhaseWithLog, logReadBytesMax, readLog } from "../phases/logs.ts";
+import { findPhaseWithLog, type LoggedPhase, logReadBytesMax, readLog } from "../phases/logs.ts";
 import { assessmentResults, type AssessmentResultView } from "./definition.ts";
 import { findResult } from "./store.ts";
 
@@ -51,10 +51,7 @@ async function outputOf(context: Context, id: string, kind: string): Promise<Con
   return { size: content.size, bytes: readContent(context, content) };
 }
 
-async function* wholeLog(
-  { database, vault }: Context,
-  phase: { readonly id: string; readonly logBytes: number },
-): AsyncGenerator<Uint8Array> {
+async function* wholeLog(context: Context, phase: LoggedPhase): AsyncGenerator<Uint8Array> {
   for (let offset = 0; offset < phase.logBytes; offset += logReadBytesMax)
-    yield await readLog(database.reader, vault, phase, offset, logReadBytesMax);
+    yield await readLog(context, phase, offset, logReadBytesMax);
 }

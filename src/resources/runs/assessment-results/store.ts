@@ -13,6 +13,7 @@ import { updateRow } from "../../shared/versions.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { AssessmentResultView } from "./definition.ts";
 import type { AssessmentFindings } from "./rules.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 type AssessmentQuery = { id: string; principal: string };
 
@@ -22,7 +23,7 @@ const byId = prepared<AssessmentQuery, AssessmentResultTable & WorkspaceAccessRo
       .selectFrom("assessmentResults as a")
       .innerJoin("runs as r", "r.id", "a.runId")
       .innerJoin("workspaces as w", "w.id", "a.workspaceId")
-      .innerJoin("organizations as o", "o.id", "a.organizationId")
+      .innerJoin("openOrganizations as o", "o.id", "a.organizationId")
       .selectAll("a")
       .select(["r.planId", "o.allowForceDeleteWorkspaces"])
       .select(workspaceAccessColumns(principal))
@@ -42,6 +43,7 @@ export async function findRunningAssessments(tx: Tx): Promise<RunningAssessment[
     .selectFrom("assessmentResults")
     .select(["id", "runId", "organizationId", "workspaceId"])
     .where("finished", "=", 0)
+    .where(isInOpenOrganization("assessmentResults.organizationId"))
     .orderBy("id")
     .execute();
 }
@@ -49,7 +51,7 @@ export async function findRunningAssessments(tx: Tx): Promise<RunningAssessment[
 export async function findDueWorkspaces(tx: Tx, since: string, limit: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select("w.id")
     .where((where) => where.or([where("w.assessmentsEnabled", "=", 1), where("o.assessmentsEnforced", "=", 1)]))
     .where("w.currentRunStatus", "in", ["applied", "planned_and_finished"])

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { nowMs as presentMs } from "../../../kernel/time.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 /** `14d` or `12h` in milliseconds. */
 const msOfDuration = (column: string): RawBuilder<number> => {
@@ -41,17 +42,18 @@ export async function findDueWorkspaceIds(
     select id from (
       select w.id from workspaces as w inner join projects as p on p.id = w.project_id
       where w.auto_destroy_at is not null and w.auto_destroy_at <= ${untilIso} and coalesce(w.auto_destroy_status, '') <> 'queued'
+        and ${isInOpenOrganization("w.organizationId")}
         and case when w.inherits_project_auto_destroy = 1 then p.auto_destroy_activity_duration
           else w.auto_destroy_activity_duration end is null
       union all
       select w.id from workspaces as w
       where w.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 0
-        and ${isIdle("w.autoDestroyActivityDuration")}
+        and ${isIdle("w.autoDestroyActivityDuration")} and ${isInOpenOrganization("w.organizationId")}
       union all
       select w.id from projects as p
       inner join workspaces as w on w.organization_id = p.organization_id and w.project_id = p.id
       where p.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 1
-        and ${isIdle("p.autoDestroyActivityDuration")}
+        and ${isIdle("p.autoDestroyActivityDuration")} and ${isInOpenOrganization("p.organizationId")}
     ) as due ${reminderCondition} order by id limit ${limit}`.execute(tx.db);
   return rows.map(({ id }) => id);
 }

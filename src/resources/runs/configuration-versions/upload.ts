@@ -75,7 +75,7 @@ export async function receiveArchive(
     const isAttached = await context.database.write((tx) =>
       attachArchive(tx, context, by, { ...received, id, contents, startedAt }),
     );
-    if (!isAttached) await discardUpload(context, received.content.id);
+    if (!isAttached) await discardUpload(context, received.content);
   });
 }
 
@@ -125,7 +125,7 @@ async function storeArchive(
     content = await receiveContent(context, target, bytes, (piece) => checking.write(piece), archiveLimit);
     return { content, checked: await checking.end() };
   } catch (error) {
-    if (content !== undefined) await discardUpload(context, content.id);
+    if (content !== undefined) await discardUpload(context, content);
     if (!(error instanceof ArchiveFault)) throw error;
     const failure = { code: error.code, message: error.message };
     await context.database.write((tx) => recordUploadFailure(tx, context, by, version.id, failure));

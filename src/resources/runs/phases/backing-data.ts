@@ -5,6 +5,7 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type BackingDataAction, backingDataTransitionsFor } from "../../shared/backing-data.ts";
 import { abandonHidden, hideContents, unhideContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
+import { logKind } from "./moved-logs.ts";
 import { loadPhase } from "./reads.ts";
 import type { PhaseView } from "./definition.ts";
 import { dataPresent, isFinalPhase, type PhaseKind } from "./rules.ts";
@@ -13,8 +14,8 @@ import { deleteLog, updateBackingData } from "./store.ts";
 const transitions = backingDataTransitionsFor(dataPresent);
 
 const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
-  plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
-  apply: ["errored-state"],
+  plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration", logKind("plan")],
+  apply: ["errored-state", logKind("apply")],
 };
 const typeOf = { plan: "plans", apply: "applies" } as const;
 const contentChanges = { "soft-delete": hideContents, restore: unhideContents, "permanently-delete": abandonHidden };

@@ -1,8 +1,11 @@
 /** Logs of plans and applies, in encrypted chunks, read by byte range. A log starts with STX and ends with ETX; both count. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Tx } from "../../../database/database.ts";
-import type { RunLogChunkTable } from "../../../database/schema/runs.ts";
+import type { RunLogChunkTable, RunPhaseTable } from "../../../database/schema/runs.ts";
 import type { Vault } from "../../../database/vault.ts";
+import type { ContentReader } from "../../shared/contents/chunks.ts";
+import type { Context } from "../../shared/context.ts";
+import { readMovedLog } from "./moved-logs.ts";
 import { freeBuffersAfter } from "../../../kernel/streams.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import {
@@ -62,12 +65,15 @@ export async function appendServiceMessage(
   return writeChunks(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
 }
 
+export type LogWriter = Pick<Context, "vault" | "options">;
+type EndedLogColumns = Pick<RunPhaseTable, "logBytes" | "logEnded"> & Partial<Pick<RunPhaseTable, "logUnmoved">>;
+
 /** Returns column values that the caller writes together with the final status. */
 export async function endLogs(
   tx: Tx,
-  vault: Vault,
+  { vault, options }: LogWriter,
   phases: readonly LoggedPhase[],
-): Promise<Map<string, Pick<LoggedPhase, "logBytes" | "logEnded">>> {
+): Promise<Map<string, EndedLogColumns>> {
   const unended = phases.filter(({ logEnded }) => logEnded === 0);
   const ends = unended.map((phase) => {
     const last = Buffer.from(phase.logBytes === 0 ? [stx, etx] : [etx]);
@@ -78,24 +84,51 @@ export async function endLogs(
       tx,
       ends.map(({ chunk }) => chunk),
     );
-  return new Map(ends.map(({ phase, last }) => [phase.id, { logBytes: phase.logBytes + last.length, logEnded: 1 }]));
+  const isToMove = options.contentPlace !== undefined && { logUnmoved: 1 };
+  return new Map(
+    ends.map(({ phase, last }) => [phase.id, { logBytes: phase.logBytes + last.length, logEnded: 1, ...isToMove }]),
+  );
 }
 
 export async function readLog(
-  tx: Tx,
-  vault: Vault,
-  { id, logBytes }: Pick<LoggedPhase, "id" | "logBytes">,
+  reader: ContentReader,
+  { id, logBytes, logContentId = null }: LogToRead,
   offset: number,
   limit: number,
 ): Promise<Uint8Array> {
   const end = Math.min(offset + Math.min(limit, logReadBytesMax), logBytes);
   if (end <= offset) return new Uint8Array();
-  const chunks = await readChunks(tx, { phaseId: id, from: offset, before: offset - chunkBytesMax, end });
+  if (logContentId !== null) return readMovedLog(reader, logContentId, offset, end);
+  const { database, vault } = reader;
+  const chunks = await readChunks(database.reader, { phaseId: id, from: offset, before: offset - chunkBytesMax, end });
   const pieces = chunks.map(({ start, bytes }) => {
     const plain = openCached(vault, id, start, bytes);
     return plain.subarray(Math.max(offset - start, 0), end - start);
   });
-  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+  const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+  if (bytes.length === end - offset) return bytes;
+  // The log may have been moved since the phase was read.
+  const moved = (await findPhaseWithLog(database.reader, id))?.logContentId ?? null;
+  return moved === null ? bytes : readMovedLog(reader, moved, offset, end);
+}
+
+type LogToRead = Pick<LoggedPhase, "id" | "logBytes" | "logContentId">;
+
+/** All bytes of a log that is in the database. */
+export async function* plainLog(
+  tx: Tx,
+  vault: Vault,
+  { id, logBytes }: Pick<LoggedPhase, "id" | "logBytes">,
+): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < logBytes;) {
+    const chunks = await readChunks(tx, { phaseId: id, from, before: from - 1, end: from + logReadBytesMax });
+    if (chunks.length === 0) return;
+    for (const { start, bytes } of chunks) {
+      const piece = openChunk(vault, id, start, bytes);
+      yield piece;
+      from = start + piece.length;
+    }
+  }
 }
 
 export async function findPhaseWithLog(tx: Tx, id: string): Promise<LoggedPhase | undefined> {

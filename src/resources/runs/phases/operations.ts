@@ -36,9 +36,8 @@ export const applyResource = implement(applies, {
 /** Requests carry no token: the signed URL names one, whose access is checked. */
 export const logResource = implement(logs, {
   async readLog({ context, params, query }) {
-    const tx = context.database.reader;
-    const phase = await loadLog(tx, checkLogUrl(context, params.logKey));
-    const bytes = await readLog(tx, context.vault, phase, query.offset ?? 0, query.limit ?? logReadBytesMax);
+    const phase = await loadLog(context.database.reader, checkLogUrl(context, params.logKey));
+    const bytes = await readLog(context, phase, query.offset ?? 0, query.limit ?? logReadBytesMax);
     return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 });

@@ -14,6 +14,8 @@ export const sitePool = "site";
 const initialColumns = {
   hasChanges: 0,
   generatedConfiguration: 0,
+  logContentId: null,
+  logUnmoved: 0,
   resourceAdditions: 0,
   resourceChanges: 0,
   resourceDestructions: 0,

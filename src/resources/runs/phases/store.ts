@@ -1,6 +1,7 @@
 /** SQL for plans, applies and log chunks. Writers of phases must hold the lock on the workspace row. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { WorkspacePermissionInput } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -14,7 +15,9 @@ import {
   type WorkspaceAccessRow,
   workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
+import { lockClause } from "../../shared/locks.ts";
 import { updateRow } from "../../shared/versions.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 import type { PhaseView } from "./definition.ts";
 import { logUrl } from "./log-urls.ts";
 import { dataPresent, type PhaseKind } from "./rules.ts";
@@ -26,7 +29,7 @@ function phaseForActor(db: Kysely<Schema>, principal: string) {
     .selectFrom("runPhases as f")
     .innerJoin("runs as r", "r.id", "f.runId")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
-    .innerJoin("organizations as o", "o.id", "f.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
     .selectAll("f")
     .select(["r.executionMode", "r.agentPoolId", "r.endedAt as runEndedAt", "o.allowForceDeleteWorkspaces"])
     .select(
@@ -78,7 +81,8 @@ function toView(row: PhaseRow, context: PhaseCaller): PhaseView {
 }
 
 /** Writers must hold the lock on the phase row. */
-export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
+export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded"> &
+  Partial<Pick<RunPhaseTable, "logContentId">>;
 
 /** Does not raise the version of the phase: no document shows the log's length. */
 export async function insertChunks(
@@ -108,7 +112,7 @@ export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): 
 export const findLoggedPhase = prepared<{ id: string }, LoggedPhase>((db, { id }) =>
   db
     .selectFrom("runPhases")
-    .select(["id", "organizationId", "attempt", "logBytes", "logEnded"])
+    .select(["id", "organizationId", "attempt", "logBytes", "logEnded", "logContentId"])
     .where("id", "=", id)
     .where("backingDataStatus", "=", dataPresent),
 );
@@ -119,8 +123,9 @@ const logForActor = prepared<{ id: string; principal: string }, ReadableLog>((db
   db
     .selectFrom("runPhases as f")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
-    .innerJoin("organizations as o", "o.id", "f.organizationId")
-    .select(["f.id", "f.organizationId", "f.attempt", "f.logBytes", "f.logEnded", "o.allowForceDeleteWorkspaces"])
+    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
+    .select(["f.id", "f.organizationId", "f.attempt", "f.logBytes", "f.logEnded", "f.logContentId"])
+    .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal))
     .where("f.id", "=", id)
     .where("f.backingDataStatus", "=", dataPresent),
@@ -148,6 +153,103 @@ export async function updateBackingData(
 
 export async function deleteLog(tx: Tx, _workspace: AdministeredWorkspace, phaseId: string): Promise<void> {
   await tx.db.deleteFrom("runLogChunks").where("phaseId", "=", phaseId).execute();
+  await tx.db.updateTable("runPhases").set({ logUnmoved: 0 }).where("id", "=", phaseId).execute();
+}
+
+export type UnmovedLog = Pick<RunPhaseTable, "id" | "organizationId" | "runId" | "kind" | "logBytes" | "logUnmoved">;
+
+/** Of ended runs, in the order of their ids. Soft-deleted logs wait until they are restored. */
+export async function findUnmovedLogs(tx: Tx, after: string, limit: number): Promise<UnmovedLog[]> {
+  return tx.db
+    .selectFrom("runPhases as f")
+    .innerJoin("runs as r", "r.id", "f.runId")
+    .select(["f.id", "f.organizationId", "f.runId", "f.kind", "f.logBytes", "f.logUnmoved"])
+    .where("f.logUnmoved", "<>", 0)
+    .where("f.id", ">", after)
+    .where("f.backingDataStatus", "=", dataPresent)
+    .where("r.endedAt", "is not", null)
+    .where(isInOpenOrganization("f.organizationId"))
+    .orderBy("f.id")
+    .limit(limit)
+    .execute();
+}
+
+/** Logs from before contents were in an object store. Returns the last id of the batch, or undefined at the end. */
+export async function flagLogs(
+  tx: Tx,
+  _by: Capability<"job">,
+  after: string,
+  limit: number,
+): Promise<string | undefined> {
+  const rows = await tx.db
+    .selectFrom("runPhases as f")
+    .select("f.id")
+    .where("f.id", ">", after)
+    .where("f.logBytes", ">", 0)
+    .where("f.logContentId", "is", null)
+    .where("f.logUnmoved", "=", 0)
+    .where("f.backingDataStatus", "=", dataPresent)
+    .orderBy("f.id")
+    .limit(limit)
+    .modifyEnd(tx.dialect.lockRowsSkipLocked("f"))
+    .execute();
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return undefined;
+  await tx.db
+    .updateTable("runPhases")
+    .set({ logUnmoved: 1 })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+  return ids.at(-1);
+}
+
+/** Returns whether the log still has to be moved. Also locks the workspace. */
+export async function lockUnmovedLog(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("runPhases as f")
+    .innerJoin("workspaces as w", "w.id", "f.workspaceId")
+    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
+    .select("f.id")
+    .where("f.id", "=", id)
+    .where("f.logUnmoved", "=", 1)
+    .where("f.backingDataStatus", "=", dataPresent)
+    .modifyEnd(lockClause(tx.dialect, "w", "change"))
+    .modifyEnd(tx.dialect.lockRows("f"))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function setLogContent(
+  tx: Tx,
+  _by: Capability<"job">,
+  phaseId: string,
+  logContentId: string,
+): Promise<void> {
+  await tx.db.updateTable("runPhases").set({ logContentId, logUnmoved: 2 }).where("id", "=", phaseId).execute();
+}
+
+export async function finishMove(tx: Tx, _by: Capability<"job">, phaseId: string): Promise<void> {
+  await tx.db.updateTable("runPhases").set({ logUnmoved: 0 }).where("id", "=", phaseId).execute();
+}
+
+export async function deleteSomeChunks(
+  tx: Tx,
+  _by: Capability<"job">,
+  phaseId: string,
+  limit: number,
+): Promise<number> {
+  const starts = tx.db
+    .selectFrom("runLogChunks")
+    .select("start")
+    .where("phaseId", "=", phaseId)
+    .orderBy("start")
+    .limit(limit);
+  const { numDeletedRows } = await tx.db
+    .deleteFrom("runLogChunks")
+    .where("phaseId", "=", phaseId)
+    .where("start", "in", starts)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }
 
 type LogRange = { phaseId: string; from: number; before: number; end: number };

@@ -4,9 +4,8 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { incrementedVersion, updateRow, updateRows } from "../../shared/versions.ts";
-import type { Vault } from "../../../database/vault.ts";
 import type { RunTransition } from "../capabilities.ts";
-import { endLogs, type LoggedPhase } from "./logs.ts";
+import { endLogs, type LoggedPhase, type LogWriter } from "./logs.ts";
 import { isFinalPhase } from "./rules.ts";
 
 export async function insertPhases(tx: Tx, _by: RunTransition, phases: readonly RunPhaseTable[]): Promise<void> {
@@ -25,14 +24,14 @@ export interface PhaseChange {
 export async function updatePhases(
   tx: Tx,
   _by: RunTransition,
-  vault: Vault,
+  writer: LogWriter,
   changed: readonly PhaseChange[],
   mode: "individual" | "identical" = "individual",
 ): Promise<void> {
   const ended = changed.filter(({ changes }) => isFinalPhase(changes.status ?? ""));
   const logColumns = await endLogs(
     tx,
-    vault,
+    writer,
     ended.map(({ phase }) => phase),
   );
   const [first] = changed;

@@ -20,7 +20,7 @@ const eventForActor = (db: Kysely<Schema>, principal: string) =>
     .selectFrom("runEvents as e")
     .innerJoin("runs as r", "r.id", "e.runId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("organizations as o", "o.id", "e.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "e.organizationId")
     .selectAll("e")
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal));
@@ -55,7 +55,7 @@ const commentForActor = (db: Kysely<Schema>, principal: string) =>
     .selectFrom("comments as c")
     .innerJoin("runs as r", "r.id", "c.runId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("organizations as o", "o.id", "c.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
     .innerJoin("runEvents as e", "e.id", "c.runEventId")
     .selectAll("c")
     .select("o.allowForceDeleteWorkspaces")

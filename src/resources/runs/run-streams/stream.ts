@@ -140,7 +140,7 @@ export class RunEventStream {
   }
 
   async #logText(kind: RunLogKind, subscription: RunSubscription): Promise<string | undefined> {
-    const { database, vault } = this.#context;
+    const { database } = this.#context;
     const [id, length] =
       kind === "plan" ? [this.#view.planId, this.#view.planLogBytes] : [this.#view.applyId, this.#view.applyLogBytes];
     const logBytes = Math.max(length, subscription.progress()?.[`${kind}LogBytes`] ?? 0);
@@ -148,9 +148,7 @@ export class RunEventStream {
     if (offset >= logBytes) return undefined;
     // The logs of a finished run can be deleted.
     const hasLog = this.#view.endedAt === null || (await findPhaseWithLog(database.reader, id)) !== undefined;
-    const bytes = hasLog
-      ? await readLog(database.reader, vault, { id, logBytes }, offset, pieceBytes)
-      : new Uint8Array();
+    const bytes = hasLog ? await readLog(this.#context, { id, logBytes }, offset, pieceBytes) : new Uint8Array();
     if (bytes.length === 0) {
       this.#position = { ...this.#position, [kind]: logBytes };
       return undefined;

@@ -147,7 +147,7 @@ async function writePhases(
     await updatePhases(
       tx,
       by,
-      context.vault,
+      context,
       group.map((phase) => ({ phase, changes: { status } })),
       "identical",
     );

@@ -14,9 +14,9 @@ import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspacePermissionInputOf } from "../../shared/grants/reads.ts";
 import type { UnlockPermission, CurrentStateColumns } from "../../shared/hooks.ts";
-import { exactVersionOf, newestAmong } from "../../site/terraform-versions/reads.ts";
+import { newestExecutable } from "../../site/terraform-versions/reads.ts";
 import { isExactVersion } from "../../site/terraform-versions/versions.ts";
-import { offeredVersions } from "../agents/reads.ts";
+import { engineOffers } from "../agents/reads.ts";
 import { approveConfiguration, makeAppliedConfigurationCurrent } from "../configuration-versions/writes.ts";
 import { appendServiceMessage } from "../phases/logs.ts";
 import { newPhase } from "../phases/rules.ts";
@@ -110,16 +110,18 @@ async function configurationFor(
   return workspacePermissions(workspacePermissionInputOf(context.actor, found))["can-read-run"] ? found : undefined;
 }
 
-/** OpenTofu releases are only known from the agents that can execute the run. */
+/** The newest that the agents of its pool can execute. */
 async function engineVersionFor(
   tx: Tx,
   context: Context,
   workspace: WorkspaceView,
   requested: string,
 ): Promise<string | undefined> {
-  if (isExactVersion(requested) || engineOf(workspace, context) === "terraform") return exactVersionOf(tx, requested);
-  const pool = executionModeOf(workspace) === "agent" ? agentPoolOf(workspace) : null;
-  return newestAmong(await offeredVersions(tx, "tofu", pool), requested);
+  if (isExactVersion(requested)) return requested;
+  const engine = engineOf(workspace, context);
+  const { organizationId } = workspace;
+  const agentPoolId = executionModeOf(workspace) === "agent" ? agentPoolOf(workspace) : null;
+  return newestExecutable(tx, engine, await engineOffers(tx, engine, { organizationId, agentPoolId }), requested);
 }
 
 async function insertNewRun(
@@ -164,7 +166,7 @@ interface TransitionPermissions {
   claim: "claim";
   "phase-finished": "claim";
   "phase-errored": "claim" | "job";
-  "phase-returned": "job";
+  "phase-returned": "claim" | "job";
 }
 
 /** Throws `conflict` if the run's status does not allow the event. */
@@ -270,7 +272,7 @@ async function discardOvertaken(
   const { tx, context, by } = recorder;
   await discardWaitingRuns(tx, by, waiting, now());
   const phases = waiting.flatMap((run) => phaseChanges(run, { run: {}, plan: unreachable, apply: unreachable }));
-  await updatePhases(tx, by, context.vault, phases, "identical");
+  await updatePhases(tx, by, context, phases, "identical");
 }
 
 const unreachable = { status: "unreachable", queuedMs: null, tokenHash: null } as const;
@@ -296,7 +298,7 @@ async function writeTransition(
   const newSnapshot = event === "admit" ? { pinnedVariables: await variableSnapshot(tx, context, run) } : {};
   const reducedSnapshot = hasEnded && wasPlanned ? { pinnedVariables: sensitiveSnapshot(context, run) } : {};
   await updateRun(tx, by, run.id, { ...changes.run, ...newSnapshot, ...reducedSnapshot });
-  await updatePhases(tx, by, context.vault, phaseChanges(run, changes));
+  await updatePhases(tx, by, context, phaseChanges(run, changes));
   if (input.comment) await recorder.addComment(run, input.comment);
   if (event === "cancel" && transition.to.length === 0) recorder.recordEvent(run, "cancel_requested");
   if (event === "force-cancel") recorder.recordEvent(run, "force_canceled");

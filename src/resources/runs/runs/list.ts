@@ -35,7 +35,7 @@ const matchingIds = (tx: Tx, conditions: readonly RunCondition[]): RunSelection 
     tx.db
       .selectFrom("runs as r")
       .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-      .innerJoin("organizations as o", "o.id", "r.organizationId")
+      .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
       .select("r.id"),
     conditions,
   );

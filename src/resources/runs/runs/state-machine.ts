@@ -43,6 +43,7 @@ export const lifecycleEventNames = [
   "admit",
   "refuse",
   "stale",
+  // by an agent, or by the service for a lost one
   "phase-returned",
   // by an agent
   "claim",
@@ -149,8 +150,9 @@ const table: readonly TransitionRow[] = [
 
   ["apply_queued",                  "claim",           always,                     "applying",                              { apply: "running" }],
   ["applying",                      "phase-finished",  always,                     "applied",                               { apply: "finished", lock: "freed" }],
-  ["applying",                      "phase-errored",   isCancelRequested,          "canceled",                              applyCanceled],
+  ["applying",                      ["phase-errored", "phase-returned"], isCancelRequested, "canceled",                     applyCanceled],
   ["applying",                      "phase-errored",   always,                     "errored",                               { apply: "errored", lock: "freed" }],
+  ["applying",                      "phase-returned",  always,                     "apply_queued",                          { apply: "queued" }],
 
   ["pending",                       "discard",         always,                     "discarded",                             notPlanned],
   [["planned", "planned_and_saved"], "discard",        always,                     "discarded",                             notApplied],

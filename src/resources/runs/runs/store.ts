@@ -9,6 +9,7 @@ import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
+import { hasFailedToFetch } from "../phases/claims.ts";
 import { hasLeaseExpired } from "../../register/workspaces/lock-holder.ts";
 import type { Context } from "../../shared/context.ts";
 import {
@@ -24,6 +25,7 @@ import type { RunTransition } from "../capabilities.ts";
 import type { EndedRun, UsableConfiguration } from "./rules.ts";
 import { openRunVariables } from "./variables.ts";
 import type { LoadedRun, RunRelatedColumns, RunView } from "./view.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 export type RunRow = LoadedRun &
   RunRelatedColumns &
@@ -41,7 +43,7 @@ function runsWithWorkspace(db: Kysely<Schema>) {
     .innerJoin("runPhases as pl", "pl.id", "r.planId")
     .innerJoin("runPhases as ap", "ap.id", "r.applyId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("organizations as o", "o.id", "r.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
     .leftJoin("configurationVersions as cv", "cv.id", "r.configurationVersionId")
     .selectAll("r")
     .select([
@@ -75,6 +77,8 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
       select string_agg(linked.id, ',' order by linked.position) from (
         select ${sql.ref(column)} as id, position from run_events
         where run_id = r.id and ${sql.raw(condition)} order by position limit ${sql.lit(linkedMax)}) as linked)`;
+  const offer = sql`serving.engines || ${"\t"} || serving.fetching || ${"\t"} || serving.status`;
+  const isKnown = sql`(serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(agentConnectedMs)} or ${hasFailedToFetch(dialect, "serving")})`;
   const waiting = sql`coalesce(
     case when pl.status = 'queued' then pl.rank when ap.status = 'queued' then ap.rank end, -1)`;
   return runsWithWorkspace(db)
@@ -96,11 +100,9 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
         ) end`.as("positionInQueue"),
       sql<string | null>`case when ${waiting} < 0 then null
         when r.execution_mode = 'agent' then (
-          select string_agg(serving.engines, ${"\n"}) from agents as serving
-          where serving.agent_pool_id = r.agent_pool_id and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(agentConnectedMs)})
+          select string_agg(${offer}, ${"\n"}) from agents as serving where serving.agent_pool_id = r.agent_pool_id and ${isKnown})
         else (
-          select string_agg(serving.engines, ${"\n"}) from agents as serving
-          where serving.site_agent_pool_id is not null and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(agentConnectedMs)})
+          select string_agg(${offer}, ${"\n"}) from agents as serving where serving.site_agent_pool_id is not null and ${isKnown})
         end`.as("offeredEngines"),
       linked("id", "true").as("eventIds"),
       linked("comment_id", "comment_id is not null").as("commentIds"),
@@ -232,7 +234,7 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
     db
       .selectFrom("configurationVersions as c")
       .innerJoin("workspaces as w", "w.id", "c.workspaceId")
-      .innerJoin("organizations as o", "o.id", "c.organizationId")
+      .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
       .select(["c.id", "c.status", "c.speculative", "c.ingress", "c.approvedAt", "c.workspaceId", "c.organizationId"])
       .select(["o.allowForceDeleteWorkspaces"])
       .select(workspaceAccessColumns(principal))
@@ -347,6 +349,7 @@ export async function findOldSavedPlan(tx: Tx, before: string): Promise<string |
     .where("endedAt", "is", null)
     .where("status", "=", "planned_and_saved")
     .where("createdAt", "<", before)
+    .where(isInOpenOrganization("runs.organizationId"))
     .limit(1)
     .executeTakeFirst();
   return row?.id;

@@ -4,6 +4,7 @@ import type { WorkspacePermissionInput } from "../../../access/permissions/works
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
+import { canExecute } from "../phases/engines.ts";
 import {
   isCancelable,
   isConfirmable,
@@ -46,7 +47,7 @@ export interface RunRelatedColumns {
   readonly agentPoolName: string | null;
   /** From 1 among the organization's queued jobs; 0 if it is not queued. */
   readonly positionInQueue: number;
-  /** The `engines` JSON of each connected agent that can serve it, one per line. */
+  /** The columns `engines` and `fetching` of each connected agent that can serve it, with a tab between; one agent per line. */
   readonly offeredEngines: string | null;
   /** Comma-separated. */
   readonly eventIds: string | null;
@@ -109,14 +110,24 @@ export function waitingForOf(run: RunView): string | null {
   if (run.status === "planned") return waitingForConfirmation(run);
   if (run.status !== "plan_queued" && run.status !== "apply_queued") return null;
   const agents = (run.offeredEngines ?? "").split("\n").filter((line) => line !== "");
+  const connected = agents.filter((line) => !line.endsWith("\texited"));
   const executor =
     run.executionMode === "agent"
       ? `an agent of the pool ${run.agentPoolName ?? run.agentPoolId}`
       : "a worker or a site agent";
   const engine = `${engineNames[run.engine] ?? run.engine} ${run.engineVersion}`;
-  if (agents.length === 0) return `Waiting for ${executor} with ${engine}: none is connected.`;
-  if (!agents.some((offered) => offers(offered, run)))
-    return `Waiting for ${executor} with ${engine}: none of them has it.`;
+  const offerIn = (line: string) => {
+    const [engines = "{}", fetching = ""] = line.split("\t");
+    return canExecute({ engines, fetching }, run.engine, run.engineVersion);
+  };
+  const offers = connected.map(offerIn);
+  const reason = agents.map(offerIn).find((offer) => typeof offer === "string");
+  if (connected.length === 0 && reason !== undefined)
+    return `Waiting for ${executor} with ${engine}: none is connected, and the last one could not fetch it (${reason}).`;
+  if (connected.length === 0) return `Waiting for ${executor} with ${engine}: none is connected.`;
+  if (!offers.includes(true) && reason !== undefined)
+    return `Waiting for ${executor} with ${engine}: none of them has it, and it can't be fetched (${reason}).`;
+  if (!offers.includes(true)) return `Waiting for ${executor} with ${engine}: none of them has it.`;
   return `Waiting for ${executor} with ${engine} to be free.`;
 }
 
@@ -135,13 +146,4 @@ function waitingForLock({ lockedByType, lockedById, lockedByName }: RunView): st
   if (lockedByType === null) return "Waiting to start: the workspace is no longer locked.";
   const holder = `${lockedByType === "teams" ? "the team" : "the user"} ${lockedByName}`;
   return `Waiting for the workspace to be unlocked: ${holder} holds the lock.`;
-}
-
-function offers(engines: string, run: RunView): boolean {
-  try {
-    const versions = (JSON.parse(engines) as Record<string, unknown>)[run.engine];
-    return Array.isArray(versions) && versions.includes(run.engineVersion);
-  } catch {
-    return false;
-  }
 }

@@ -11,26 +11,40 @@ import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../context.ts";
 import {
-  appendChunk,
+  chunkBytes,
+  chunkOwner,
+  contentError,
+  type ContentReader,
+  damagedContent,
+  openChunk,
+  openedChunks,
+} from "./chunks.ts";
+import {
   beginContent,
   type ContentOwner,
   type ContentKey,
   findAbandoned,
   findContents,
-  orphanContent,
+  inDatabase,
+  orphanUpload,
   type PreparedContent,
   readAllChunks,
-  readChunks,
   removeChunks,
   type StoredContent,
 } from "./store.ts";
 import type { JobContext } from "../job-context.ts";
+import { beginObjects, type ContentLocation, type ContentTarget, putObject, targetForNew } from "./target.ts";
+import type { ContentPlace } from "./content-place.ts";
+import { discardObject, type ObjectReference } from "./unattached-objects.ts";
 
 export {
   abandonContents,
   abandonHidden,
+  beginContent,
   completeContent,
+  countOutside,
   findContent,
+  findContentById,
   hideContents,
   insertContents,
   orphanContent,
@@ -45,13 +59,9 @@ export interface ContentLimit {
 }
 
 export const contentBytesMax = 256 * 1024 * 1024;
-const chunkBytes = 256 * 1024;
 
 const compressed = promisify(zstdCompress);
 const decompressed = promisify(zstdDecompress);
-
-/** So that no chunk can be moved, repeated or left out unnoticed. Authenticated with each stored chunk, so the prefix can't change. */
-const chunkOwner = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
 export async function prepareContent(
   vault: Vault,
@@ -63,52 +73,146 @@ export async function prepareContent(
   const chunks: Uint8Array[] = [];
   for (let start = 0; start < packed.length || start === 0; start += chunkBytes)
     chunks.push(vault.seal(chunkOwner(id, chunks.length), packed.subarray(start, start + chunkBytes)));
-  return { ...key, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, chunks };
+  return { ...key, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, ...inDatabase, chunks };
 }
 
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
 
 export type ContentInspector = (piece: Uint8Array) => void | Promise<void>;
 
-/** Throws `too-large`, `bad-request` if the sender disconnects, and the errors of `inspect`; a job later removes what was stored. */
+type ContentWriter = Pick<Context, "database" | "vault" | "wake" | "options">;
+
+/** Throws `too-large`, `bad-request` if the sender disconnects, `unavailable`, and the errors of `inspect`; a job later removes what was stored. */
 export async function receiveContent(
-  context: Pick<Context, "database" | "vault" | "wake">,
+  context: ContentWriter,
   key: ContentKey,
   source: AsyncIterable<Uint8Array>,
   inspect: ContentInspector,
   limit: ContentLimit,
 ): Promise<StoredContent> {
-  const { database, vault } = context;
   const id = newId("contents");
   const meter = new Meter(inspect, limit);
-  await database.write((tx) => beginContent(tx, { ...key, id }));
-  let chunkCount = 0;
-  const store = async (packed: Uint8Array) => {
-    const sealed = vault.seal(chunkOwner(id, chunkCount), packed);
-    const chunk = { organizationId: key.organizationId, contentId: id, position: chunkCount, bytes: sealed };
-    await database.write((tx) => appendChunk(tx, chunk));
-    chunkCount += 1;
-  };
+  const target = await targetForNew(context, { ...key, id }, (tx) => beginContent(tx, { ...key, id }));
   try {
-    await piped(meter.watch(source), createZstdCompress(), async (packed: AsyncIterable<Uint8Array>) => {
-      for await (const chunk of inChunks(packed)) await store(chunk);
-    });
+    const location = await packInto(context.vault, id, meter.watch(source, target.touch), target.store);
+    return { ...key, id, size: meter.size, md5: meter.md5(), ...location };
   } catch (error) {
-    await discardUpload(context, id);
-    throw error;
+    await discardUpload(context, { id, ...target.reference });
+    throw contentError(error);
   }
-  return { ...key, id, size: meter.size, md5: meter.md5(), chunkCount };
 }
 
-export const contentCleanupJob = "abandoned-uploads";
-
-export async function discardUpload({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
-  try {
-    await database.write((tx) => orphanContent(tx, id));
-    wake?.(contentCleanupJob);
-  } catch {
-    // The job finds it later.
+async function packInto(
+  vault: Vault,
+  id: string,
+  source: AsyncIterable<Uint8Array>,
+  store: ContentTarget["store"],
+): Promise<ContentLocation> {
+  let location: ContentLocation | undefined;
+  let chunkCount = 0;
+  async function* sealed(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of inChunks(packed)) {
+      yield vault.seal(chunkOwner(id, chunkCount++), chunk);
+      freeBuffersAfter(buffersPerChunk * chunk.length);
+    }
   }
+  await piped(source, createZstdCompress(), async (packed: AsyncIterable<Uint8Array>) => {
+    const columns = await store(sealed(packed));
+    location = { ...columns, chunkCount };
+  });
+  if (location === undefined) throw new Error(`content ${id} was not stored`);
+  return location;
+}
+
+export interface InlineContent {
+  readonly kind: string;
+  readonly bytes: Uint8Array;
+}
+
+/** For contents in a request. The caller makes them visible with `insertContents`, or discards each with `discardUpload`. */
+export async function storeContents(
+  context: ContentWriter,
+  owner: ContentOwner,
+  contents: readonly InlineContent[],
+): Promise<PreparedContent[]> {
+  const { database, vault, options } = context;
+  const begun = options.contentPlace && (await beginObjects(context, contents.length, (work) => database.write(work)));
+  const stored: PreparedContent[] = [];
+  try {
+    for (const [index, { kind, bytes }] of contents.entries()) {
+      const object = begun?.objects[index];
+      stored.push(
+        begun === undefined || object === undefined
+          ? await prepareContent(vault, { owner, kind }, bytes)
+          : await storeObject(vault, begun.place, object, { owner, kind, bytes }),
+      );
+    }
+    return stored;
+  } catch (error) {
+    for (const { place, name } of begun?.objects ?? []) await discardUpload(context, { id: "", place, object: name });
+    throw contentError(error);
+  }
+}
+
+async function storeObject(
+  vault: Vault,
+  place: ContentPlace,
+  object: ObjectReference,
+  { owner, kind, bytes }: InlineContent & Pick<ContentKey, "owner">,
+): Promise<PreparedContent> {
+  const id = newId("contents");
+  const hash = createHash("md5");
+  async function* slices(): AsyncGenerator<Uint8Array> {
+    for (let start = 0; start < bytes.length; start += sliceBytes) {
+      const slice = bytes.subarray(start, start + sliceBytes);
+      hash.update(slice);
+      yield slice;
+    }
+  }
+  // No `touchObject`: a request is much shorter than the clean-up waits.
+  const put = (sealed: AsyncIterable<Uint8Array>) => putObject(vault, place, object, sealed);
+  const location = await packInto(vault, id, slices(), put);
+  return { owner, kind, id, size: bytes.length, md5: hash.digest("hex"), ...location, chunks: [] };
+}
+
+const sliceBytes = 64 * 1024;
+/** Compressed pieces, the chunk, and the encrypted chunk. */
+const buffersPerChunk = 3;
+
+export const contentCleanupJob = "abandoned-uploads";
+export const contentsJob = "contents";
+
+type DiscardableContent = Pick<StoredContent, "id"> & Partial<Pick<StoredContent, "place" | "object">>;
+
+export async function discardUpload(
+  { database, wake }: Pick<Context, "database" | "wake">,
+  { id, place, object }: DiscardableContent,
+): Promise<void> {
+  try {
+    await database.write(async (tx) => {
+      await orphanUpload(tx, id);
+      if (place && object) await discardObject(tx, { place, name: object });
+    });
+    wake?.(contentCleanupJob);
+    if (place) wake?.(contentsJob);
+  } catch {
+    // A job finds it later.
+  }
+}
+
+export function md5Stream(): { readonly size: number; add(bytes: Uint8Array): void; end(): string } {
+  const hash = createHash("md5");
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    add(bytes) {
+      size += bytes.length;
+      hash.update(bytes);
+    },
+    end: () => hash.digest("hex"),
+  };
 }
 
 class Meter {
@@ -122,8 +226,12 @@ class Meter {
     this.#limit = limit;
   }
 
-  async *watch(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *watch(
+    source: AsyncIterable<Uint8Array>,
+    touch: () => Promise<void> = async () => {},
+  ): AsyncGenerator<Uint8Array> {
     for await (const piece of receivedPieces(source)) {
+      await touch();
       this.size += piece.length;
       const { bytes, thing } = this.#limit;
       if (this.size > bytes)
@@ -201,35 +309,37 @@ async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   if (length > 0) yield Buffer.concat(pending);
 }
 
-/** Limits the memory for a large content. */
-const chunksPerRead = 4;
-
-async function* openedChunks(database: Database, vault: Vault, content: StoredContent): AsyncGenerator<Uint8Array> {
-  for (let position = 0; position < content.chunkCount; position += chunksPerRead) {
-    const chunks = await readChunks(database.reader, content.id, position, chunksPerRead);
-    if (chunks.length !== Math.min(chunksPerRead, content.chunkCount - position))
-      throw new Error(`content ${content.id} lacks chunks after position ${position}`);
-    for (const [offset, bytes] of chunks.entries()) yield vault.open(chunkOwner(content.id, position + offset), bytes);
+/** Yields the last piece only after the digest is verified, so that a complete read is correct. Throws `internal` and `unavailable`. */
+export async function* readContent(reader: ContentReader, content: StoredContent): AsyncGenerator<Uint8Array> {
+  const stopping = new AbortController();
+  const hash = createHash("md5");
+  let previous: Uint8Array | undefined;
+  try {
+    for await (const piece of unpackedPieces(reader, content, stopping.signal)) {
+      hash.update(piece);
+      freeBuffersAfter(piece.length);
+      if (previous !== undefined) yield previous;
+      previous = piece;
+    }
+    if (hash.digest("hex") !== content.md5) throw damagedContent(content.id, "it does not match its digest");
+    if (previous !== undefined) yield previous;
+  } finally {
+    // A reader that stops early must not leave a request to the object store open.
+    stopping.abort();
   }
 }
 
-/** Yields the last piece only after the digest is verified, so that a complete read is correct. Throws Error on a mismatch. */
-export async function* readContent(
-  { database, vault }: { readonly database: Database; readonly vault: Vault },
-  content: StoredContent,
-): AsyncGenerator<Uint8Array> {
+function unpackedPieces(reader: ContentReader, content: StoredContent, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const chunks = openedChunks(reader, content, undefined, signal);
+  if (content.chunkSizes !== null) return separately(chunks);
   const unpacked = createZstdDecompress();
-  pipeline(Readable.from(openedChunks(database, vault, content)), unpacked, () => {});
-  const hash = createHash("md5");
-  let previous: Uint8Array | undefined;
-  for await (const piece of unpacked as AsyncIterable<Uint8Array>) {
-    hash.update(piece);
-    freeBuffersAfter(piece.length);
-    if (previous !== undefined) yield previous;
-    previous = piece;
-  }
-  if (hash.digest("hex") !== content.md5) throw new Error(`content ${content.id} does not match its digest`);
-  if (previous !== undefined) yield previous;
+  pipeline(Readable.from(chunks, { highWaterMark: 1 }), unpacked, () => {});
+  return unpacked;
+}
+
+/** Chunks of a log are compressed one by one. */
+async function* separately(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield decompressed(chunk);
 }
 
 export interface ContentSelection {
@@ -256,9 +366,9 @@ export async function readSmallContents(
   const found = new Map<string, Uint8Array>();
   for (const { id, md5, owner } of contents) {
     const own = chunks.filter(({ contentId }) => contentId === id);
-    const packed = own.map(({ bytes, position }) => vault.open(chunkOwner(id, position), bytes));
+    const packed = own.map(({ bytes, position }) => openChunk(vault, id, position, bytes));
     const bytes = await decompressed(Buffer.concat(packed));
-    if (md5Of(bytes) !== md5) throw new Error(`content ${id} does not match its digest`);
+    if (md5Of(bytes) !== md5) throw damagedContent(id, "it does not match its digest");
     found.set(owner.id, bytes);
   }
   return found;

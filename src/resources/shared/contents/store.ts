@@ -4,7 +4,9 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ContentChunkTable, ContentTable } from "../../../database/schema/contents.ts";
+import { AppError } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
+import { attachObjects, detachObject } from "./unattached-objects.ts";
 
 /** The column is null once the owner is deleted or has abandoned the content. */
 export interface ContentOwner {
@@ -25,9 +27,17 @@ export interface StoredContent extends ContentKey {
   readonly size: number;
   readonly md5: string;
   readonly chunkCount: number;
+  readonly place: string | null;
+  readonly object: string | null;
+  readonly objectBytes: number | null;
+  readonly keyId: string | null;
+  readonly chunkSizes: string | null;
 }
 
+export const inDatabase = { place: null, object: null, objectBytes: null, keyId: null, chunkSizes: null } as const;
+
 export interface PreparedContent extends Omit<StoredContent, "organizationId"> {
+  /** None if they are in an object. */
   readonly chunks: readonly Uint8Array[];
 }
 
@@ -38,7 +48,7 @@ export async function beginContent(
   tx: Tx,
   { id, organizationId, owner, kind }: ContentKey & { readonly id: string },
 ): Promise<void> {
-  const unknown = { size: 0, md5: "", chunkCount: 0, complete: 0, touchedAt: now() };
+  const unknown = { size: 0, md5: "", chunkCount: 0, complete: 0, touchedAt: now(), ...inDatabase };
   await tx.db
     .insertInto("contents")
     .values({ id, organizationId, kind, ...ownerColumns(owner), ...unknown })
@@ -55,14 +65,10 @@ export async function insertContents(
   { organizationId }: { readonly organizationId: string },
   contents: readonly PreparedContent[],
 ): Promise<void> {
-  const rows = contents.map(({ id, owner, kind, size, md5, chunkCount }) => ({
-    id,
+  const rows = contents.map(({ owner, chunks: _chunks, ...columns }) => ({
+    ...columns,
     organizationId,
     ...ownerColumns(owner),
-    kind,
-    size,
-    md5,
-    chunkCount,
     complete: 1,
     touchedAt: now(),
   }));
@@ -70,26 +76,92 @@ export async function insertContents(
     content.chunks.map((bytes, position) => ({ organizationId, contentId: content.id, position, bytes })),
   );
   await tx.db.insertInto("contents").values(rows).execute();
-  await tx.db.insertInto("contentChunks").values(chunks).execute();
+  if (chunks.length > 0) await tx.db.insertInto("contentChunks").values(chunks).execute();
+  await attach(tx, contents);
 }
 
-export async function completeContent(tx: Tx, { id, size, md5, chunkCount }: StoredContent): Promise<void> {
-  await tx.db
+/** Throws `unavailable` if the clean-up has removed the content meanwhile. */
+export async function completeContent(tx: Tx, content: StoredContent): Promise<void> {
+  const { id, owner, size, md5, chunkCount, place, object, objectBytes, keyId, chunkSizes } = content;
+  const { numUpdatedRows } = await tx.db
     .updateTable("contents")
-    .set({ size, md5, chunkCount, complete: 1, touchedAt: now() })
+    .set({ size, md5, chunkCount, place, object, objectBytes, keyId, chunkSizes, complete: 1, touchedAt: now() })
     .where("id", "=", id)
-    .execute();
+    .where(owner.column, "=", owner.id)
+    .executeTakeFirst();
+  if (Number(numUpdatedRows) === 0) throw removedMeanwhile();
+  await attach(tx, [content]);
 }
+
+/** The content is no longer an unattached object's. Decided in the transaction that makes it visible. */
+async function attach(tx: Tx, contents: readonly Pick<StoredContent, "place" | "object">[]): Promise<void> {
+  const objects = contents.flatMap(({ object }) => object ?? []);
+  const place = contents.find((content) => content.object !== null)?.place ?? undefined;
+  // All contents of one change are in the same place.
+  if (place !== undefined && !(await attachObjects(tx, place, objects))) throw removedMeanwhile();
+}
+
+export const removedMeanwhile = (): AppError =>
+  new AppError("unavailable", "The upload took so long that its content was removed. Send it again.", {
+    retryAfterSeconds: 1,
+  });
+
+export async function touchContent(tx: Tx, id: string): Promise<void> {
+  await tx.db.updateTable("contents").set({ touchedAt: now() }).where("id", "=", id).execute();
+}
+
+const storedColumns = [
+  "id",
+  "organizationId",
+  "size",
+  "md5",
+  "chunkCount",
+  "place",
+  "object",
+  "objectBytes",
+  "keyId",
+  "chunkSizes",
+] as const;
 
 export async function findContent(tx: Tx, owner: ContentOwner, kind: string): Promise<StoredContent | undefined> {
   const row = await tx.db
     .selectFrom("contents")
-    .select(["id", "organizationId", "size", "md5", "chunkCount"])
+    .select(storedColumns)
     .where(owner.column, "=", owner.id)
     .where("kind", "=", kind)
     .where("complete", "=", 1)
     .executeTakeFirst();
   return row && { ...row, owner, kind };
+}
+
+export async function findContentById(tx: Tx, id: string): Promise<Omit<StoredContent, "owner"> | undefined> {
+  return tx.db
+    .selectFrom("contents")
+    .select(storedColumns)
+    .select("kind")
+    .where("id", "=", id)
+    .where("complete", "=", 1)
+    .executeTakeFirst();
+}
+
+/** How many contents are in another place than `here`, which is undefined for the database; undefined if none. */
+export async function countOutside(
+  tx: Tx,
+  here: string | undefined,
+): Promise<{ readonly place: string; readonly count: number } | undefined> {
+  const edges = await tx.db
+    .selectFrom("contents")
+    .select((select) => [select.fn.min("place").as("first"), select.fn.max("place").as("last")])
+    .where("place", "is not", null)
+    .executeTakeFirst();
+  const place = [edges?.first, edges?.last].find((edge) => edge !== null && edge !== undefined && edge !== here);
+  if (place === undefined || place === null) return undefined;
+  const { count } = await tx.db
+    .selectFrom("contents")
+    .select((select) => select.fn.countAll<number>().as("count"))
+    .where("place", "=", place)
+    .executeTakeFirstOrThrow();
+  return { place, count: Number(count) };
 }
 
 export async function findContents(
@@ -100,7 +172,8 @@ export async function findContents(
 ): Promise<StoredContent[]> {
   const rows = await tx.db
     .selectFrom("contents")
-    .select(["id", "organizationId", "size", "md5", "chunkCount", `${column} as ownedBy`])
+    .select(storedColumns)
+    .select(`${column} as ownedBy`)
     .where(tx.dialect.isOneOf(sql.ref(column), ids))
     .where("kind", "=", kind)
     .where("complete", "=", 1)
@@ -185,6 +258,11 @@ export async function abandonContents(
   await abandoned.execute();
 }
 
+/** Leaves a complete content alone: its commit can have succeeded although the connection broke. */
+export async function orphanUpload(tx: Tx, id: string): Promise<void> {
+  await tx.db.updateTable("contents").set(noOwner).where("id", "=", id).where("complete", "=", 0).execute();
+}
+
 export async function orphanContent(tx: Tx, id: string): Promise<void> {
   await tx.db.updateTable("contents").set(noOwner).where("id", "=", id).execute();
 }
@@ -231,6 +309,11 @@ export async function removeChunks(
     .where("position", "in", positions)
     .executeTakeFirst();
   if (Number(numDeletedRows) === chunks) return false;
-  await tx.db.deleteFrom("contents").where("id", "=", contentId).execute();
+  const removed = await tx.db
+    .deleteFrom("contents")
+    .where("id", "=", contentId)
+    .returning(["place", "object"])
+    .executeTakeFirst();
+  if (removed?.place && removed.object) await detachObject(tx, { place: removed.place, name: removed.object });
   return true;
 }

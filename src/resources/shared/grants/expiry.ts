@@ -131,7 +131,7 @@ export async function lockFirstExpired(
   if (first === undefined) return undefined;
   const { organizationId } = first;
   await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select("o.id")
     .where("o.id", "=", organizationId)
     .modifyEnd(tx.dialect.lockRows("o", isExclusive ? "change" : "reference"))

@@ -62,12 +62,14 @@ export function standingColumns(
       "isMember",
     ),
     column(
-      sql<number | null>`(select limits.is_disabled from organizations as limits where limits.id = ${organizationId})`,
+      sql<
+        number | null
+      >`(select limits.is_disabled from open_organizations as limits where limits.id = ${organizationId})`,
       "organizationDisabled",
     ),
     column(
       sql<number | null>`(
-        select ${userTokenMaxMs("limits")} from organizations as limits where limits.id = ${organizationId})`,
+        select ${userTokenMaxMs("limits")} from open_organizations as limits where limits.id = ${organizationId})`,
       "userTokenMaxMs",
     ),
   ];

@@ -7,6 +7,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../paging.ts";
 import { incrementedVersion } from "../versions.ts";
+import { isInOpenOrganization } from "../open-organizations.ts";
 
 export type PendingNotification = Pick<
   NotificationTable,
@@ -96,7 +97,8 @@ export interface DueNotificationQuery {
   readonly limit: number;
 }
 
-const waiting = (db: Kysely<Schema>) => db.selectFrom("notices").where("state", "=", "waiting");
+const waiting = (db: Kysely<Schema>) =>
+  db.selectFrom("notices").where("state", "=", "waiting").where(isInOpenOrganization("notices.organizationId"));
 
 export async function findDue(
   tx: Tx,
@@ -170,7 +172,7 @@ export async function lockOrganization(
 ): Promise<boolean> {
   if (organizationId === null) return true;
   const row = await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("openOrganizations as o")
     .select("o.id")
     .where("o.id", "=", organizationId)
     .modifyEnd(tx.dialect.lockRows("o", "reference"))

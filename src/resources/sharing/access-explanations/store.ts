@@ -40,7 +40,7 @@ function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference,
   if ("workspaceId" in reference) {
     return db
       .selectFrom("workspaces as w")
-      .innerJoin("organizations as o", "o.id", "w.organizationId")
+      .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
       .select(["w.projectId", "w.id as workspaceId", "w.organizationId"])
       .select(["o.name as organizationName", "o.allowForceDeleteWorkspaces"])
       .select(standingColumns(sql.ref("w.organizationId"), principal))
@@ -50,7 +50,7 @@ function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference,
   }
   return db
     .selectFrom("projects as p")
-    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
     .select(["p.id as projectId", sql<string | null>`cast(null as text)`.as("workspaceId"), "p.organizationId"])
     .select(["o.name as organizationName", "o.allowForceDeleteWorkspaces"])
     .select(standingColumns(sql.ref("p.organizationId"), principal))

@@ -47,7 +47,7 @@ export async function findHolderScope(
       ${standingSelection(organizationId, principal)},
       ${projectGrants(organizationId, sql.ref("p.id"), principal)},
       ${workspaceGrants(organizationId, sql.ref("w.id"), principal)}
-    from organizations as o
+    from open_organizations as o
     left join workspaces as w on w.organization_id = o.id and w.id = ${workspaceId ?? ""}
     left join projects as p on p.organization_id = o.id and p.id = coalesce(w.project_id, ${projectId ?? ""})
     where o.name_key = ${fold(organizationName)}`.execute(tx.db);

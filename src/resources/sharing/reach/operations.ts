@@ -49,5 +49,7 @@ async function listReach(context: Context, reference: SubjectReference, query: R
     totalCount: visibleIn(subject.tallies),
     meta: metaOf(subject),
     until: subject.until,
+    // The end of a token is no change of an organization.
+    ...(reference.by !== "token" && { changesWith: subject.organizationId }),
   };
 }

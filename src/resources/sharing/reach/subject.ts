@@ -67,14 +67,14 @@ function subjectBy({ by }: SubjectReference, { id, nameKey }: SubjectParameters)
   if (by === "user") {
     return sql`select 'user' as subject_kind, u.id as subject_id, u.username as subject_name,
       coalesce(u.is_site_admin, 0) as subject_is_site_admin, u.id as user_id, ${noTeam}, ${noToken}, o.id as organization_id
-      from organizations as o left join users as u on u.id = ${id} where o.name_key = ${nameKey}`;
+      from open_organizations as o left join users as u on u.id = ${id} where o.name_key = ${nameKey}`;
   }
   return sql`select k.kind as subject_kind, coalesce(k.user_id, k.team_id, '') as subject_id,
     coalesce(u.username, t.name) as subject_name, coalesce(u.is_site_admin, 0) as subject_is_site_admin,
     k.user_id, k.team_id, coalesce(t.is_owners, 0) as is_owners, coalesce(t.visibility, 'secret') as visibility,
     coalesce(t.allow_member_token_management, 0) as allow_member_token_management,
     case when k.user_id is null then replace(k.kind, '-', '_') end as token_kind, k.created_at as token_created_at, k.expired_at as token_expired_at,
-    coalesce(k.organization_id, (select id from organizations where name_key = ${nameKey})) as organization_id
+    coalesce(k.organization_id, (select id from open_organizations where name_key = ${nameKey})) as organization_id
     from tokens as k left join users as u on u.id = k.user_id left join teams as t on t.id = k.team_id where k.id = ${id}`;
 }
 
@@ -102,7 +102,7 @@ function principalsTable(permission: string | undefined, callerMask: number): Ra
     from subject cross join (
       select (select bit_or(t.organization_access) from s_own_teams cross join teams as t where t.id = s_own_teams.team_id) as subject_access,
         (select bit_or(t.organization_access) from c_own_teams cross join teams as t where t.id = c_own_teams.team_id) as caller_access) as teams
-    inner join organizations as o on o.id = subject.organization_id`;
+    inner join open_organizations as o on o.id = subject.organization_id`;
 }
 
 const sumTables = sql`
@@ -163,7 +163,7 @@ function statement(
         where ttl.organization_id = o.id and ttl.token_type = subject.token_kind) end as token_max_ms,
       (select cast(sum(workspaces) as bigint) from per_project) as everything,
       (select string_agg(tally, ',') from (${tallies()}) as totals) as tallies
-    from subject left join organizations as o on o.id = subject.organization_id`;
+    from subject left join open_organizations as o on o.id = subject.organization_id`;
 }
 
 const compiled = new Map<string, PreparedStatement<SubjectParameters, SubjectRow>>();

@@ -78,7 +78,7 @@ export function newestOf(known: readonly VersionCandidate[]): string {
 
 export function newestMatching(known: readonly VersionCandidate[], constraint: string): string | undefined {
   const matching = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
-  const enabled = matching.filter((one) => one.enabled === 1);
+  const enabled = matching.filter((one) => one.enabled === 1 && one.beta === 0);
   return (enabled.length > 0 ? enabled : matching)
     .map(({ engineVersion }) => engineVersion)
     .toSorted(compareVersions)

@@ -26,7 +26,7 @@ interface SharingRow extends OrganizationTable, StandingInput {
 function sharingForActor(db: Kysely<Schema>, principal: string) {
   return db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .selectAll("o")
     .select(["w.id as workspaceId", "w.projectId", "w.globalRemoteState", "w.projectRemoteState"])
     .select(standingColumns(sql.ref("w.organizationId"), principal))
@@ -78,7 +78,7 @@ export async function lockWithConsumers(
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select(["w.id", "w.globalRemoteState", "w.projectRemoteState"])
     .where("w.organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...consumerIds]))

@@ -20,7 +20,7 @@ const byId = prepared<{ id: string; principal: string }, OutputRow>((db, { id, p
     .selectFrom("stateVersionOutputs as p")
     .innerJoin("stateVersions as v", "v.id", "p.stateVersionId")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .selectAll("p")
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal))

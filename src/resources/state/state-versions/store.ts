@@ -59,7 +59,7 @@ const adjacentColumns = [
 function versionForActor(db: Kysely<Schema>, principal: string) {
   return versionsInOrder(db)
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .select(adjacentColumns)
     .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
@@ -259,7 +259,7 @@ export async function findForUpload(
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .select("w.lockExpiresAt")
     .where("v.id", "=", grant.id)

@@ -47,7 +47,8 @@ import {
 export const varResource = implement(vars, {
   async listVars({ context, params, query }) {
     const resource = await loadReadableWorkspace(context, params.workspaceId);
-    return list(context, ownVars(context.database.reader, { column: "workspaceId", resource }), query);
+    const vars = await list(context, ownVars(context.database.reader, { column: "workspaceId", resource }), query);
+    return { ...vars, changesWith: resource.organizationId };
   },
 
   async listAllVars({ context, params, query }) {

@@ -56,7 +56,7 @@ type VarLookupIds = { ownerId: string; varId: string; principal: string };
 const inWorkspace = prepared<VarLookupIds, WorkspaceAccessRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
   db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .leftJoin("vars as v", (join) => join.onRef("v.workspaceId", "=", "w.id").on("v.id", "=", varId))
     .select(["w.organizationId", "o.allowForceDeleteWorkspaces"])
     .select(varColumns)
@@ -184,7 +184,7 @@ export async function findRankedVar(
   };
   const row = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .leftJoin(rankedInSet(workspace, varsetId).as("ranked"), (join) => join.on("ranked.id", "=", varId))
     .leftJoin("vars as v", "v.id", "ranked.id")
     .select(["w.organizationId", "o.allowForceDeleteWorkspaces", "ranked.winnerId", "ranked.overwrittenList"])

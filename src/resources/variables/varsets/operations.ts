@@ -22,7 +22,7 @@ import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { loadIncluded } from "../../shared/includes.ts";
+import { changesWithin, loadIncluded } from "../../shared/includes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type VarsetLinkKind, type VarsetLinks, varsets, type VarsetView } from "./definition.ts";
 import { authorizeVarset, loadVarset } from "./reads.ts";
@@ -61,7 +61,9 @@ export const varsetResource = implement(varsets, {
     const { id, standing } = await loadOrganization(tx, context, params.organizationName);
     const readsOwned = projectSetPermissions(effectiveAccess(standing.organizationWideMask))["can-read"] || undefined;
     const search = { page: query.page, searchText: query.q, condition: undefined, readsOwned };
-    return withIncluded(tx, context, await listVarsetRows(tx, context.actor, id, search), query.include);
+    const sets = await listVarsetRows(tx, context.actor, id, search);
+    const changesWith = changesWithin(id, query.include);
+    return { ...(await withIncluded(tx, context, sets, query.include)), changesWith };
   },
 
   listWorkspaceVarsets: ({ context, params, query }) => listOfWorkspace(context, params.workspaceId, query),
@@ -117,7 +119,7 @@ export const varsetResource = implement(varsets, {
     const tx = context.database.reader;
     const view = await loadVarset(tx, context, params.varsetId);
     const { included } = await withIncluded(tx, context, { views: [view] }, query.include);
-    return { view, ...(included && { included }) };
+    return { view, ...(included && { included }), changesWith: changesWithin(view.organizationId, query.include) };
   },
 
   async updateVarset({ context, params, body, query }) {

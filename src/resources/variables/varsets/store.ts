@@ -57,7 +57,7 @@ function selectVarsets(db: Kysely<Schema>, organizationId: Expression<string>, p
   const readableProject = hasProjectGrant(organizationId, sql.ref("l.projectId"), principal, projectBit);
   return db
     .selectFrom("varsets as s")
-    .innerJoin("organizations as o", "o.id", "s.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "s.organizationId")
     .selectAll("s")
     .select(factsColumns)
     .select(standingColumns(organizationId, principal))
@@ -112,7 +112,7 @@ const byId = prepared<VarsetIdQuery, VarsetRow>((db, { id, principal }) =>
 const lockVarset = lockableStatement<{ id: string }, { id: string }>("s", (db, { id }) =>
   db
     .selectFrom("varsets as s")
-    .innerJoin("organizations as o", "o.id", "s.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "s.organizationId")
     .select("s.id")
     .where("s.id", "=", id),
 );

@@ -25,7 +25,7 @@ export async function findDueStatuses(tx: Tx, busy: readonly string[], limit: nu
     .selectFrom("vcsStatuses as s")
     .innerJoin("runs as r", "r.id", "s.runId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("organizations as o", "o.id", "s.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "s.organizationId")
     .selectAll("s")
     .select(["r.status as runStatus", "w.id as workspaceId", "w.name as workspaceName", "o.name as organizationName"])
     .where("s.dueMs", "is not", null)

@@ -9,6 +9,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { VcsEventView } from "./definition.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 export interface VcsEventFilter {
   readonly outcome?: string | undefined;
@@ -53,7 +54,7 @@ export async function pageOfEvents(
 export async function lockWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .innerJoin("oauthTokens as t", "t.id", "w.vcsOauthTokenId")
     .select("w.id")
     .where("t.oauthClientId", "=", oauthClientId)
@@ -106,7 +107,8 @@ const undecided = (tx: Tx) =>
     .leftJoin("oauthClients as c", "c.id", "e.oauthClientId")
     .selectAll("e")
     .select(["d.happening as repositoryEventJson", "c.serviceProvider as provider"])
-    .where("e.outcome", "is", null);
+    .where("e.outcome", "is", null)
+    .where(isInOpenOrganization("e.organizationId"));
 
 export interface BusySlots {
   readonly workspaceIds: readonly string[];

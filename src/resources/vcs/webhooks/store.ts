@@ -3,6 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { VcsWebhookTable } from "../../../database/schema/vcs.ts";
+import { isInOpenOrganization } from "../../shared/open-organizations.ts";
 
 export interface MissingWebhook {
   readonly organizationId: string;
@@ -48,6 +49,7 @@ export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: nu
     .select([connected("t.id").as("oauthTokenId"), connected("w.vcsIdentifier").as("identifier")])
     .select(sql<string | null>`(select min(id) from oauth_tokens where oauth_client_id = c.id)`.as("anyTokenId"))
     .where(sql<boolean>`h.due_ms <= ${tx.dialect.nowMs}`)
+    .where(isInOpenOrganization("h.organizationId"))
     .where((where) => where.not(tx.dialect.isOneOf(sql.ref("h.id"), busy)));
   return tx.db
     .selectFrom(rows.as("due"))

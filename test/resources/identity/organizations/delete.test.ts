@@ -1,7 +1,10 @@
 /** DELETE /organizations/:organization_name deletes everything in it; a new organization of the same name inherits nothing. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import { emptyClosedOrganizations } from "../../../../src/resources/identity/organizations/emptying.ts";
 import { data, type Member, type Org, resource } from "../../../support/builders.ts";
+
+import { jobContextOf } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -50,8 +53,9 @@ describe("deleteOrganization: success", () => {
     }
   });
 
-  it("leaves no row in any table but the audit log", async () => {
+  it("leaves no row in any table but the audit log, once the job has emptied it", async () => {
     data(await org.owner.delete(path()));
+    await emptyClosedOrganizations(jobContextOf(api));
     const { db } = api.database.reader;
     const tables = ["projects", "teams", "teamMembers", "teamProjects", "organizationMemberships", "tokens"] as const;
     for (const table of tables) {

@@ -1,6 +1,6 @@
 /** GET /organizations/:organization_name/projects with filter[tagged]: by key-value tags. */
-import { change } from "../../../support/database.ts";
 import { beforeAll, describe, expect, it } from "vitest";
+import { change } from "../../../support/database.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Org, resource } from "../../../support/builders.ts";
 import { itInGate } from "../../../support/engine-independent.ts";
@@ -94,7 +94,8 @@ describe("listProjects: filter[tagged]", () => {
     for (let round = 0; round < 3; round += 1) {
       await change(api.database);
       const before = api.database.statementCount();
-      await list(`${tag(0, "env")}&${tag(1, "owner")}`);
+      // Never the same request, which could be cached.
+      await list(`${tag(0, "env")}&${tag(1, "owner")}&page[size]=${round + 10}`);
       counts.push(api.database.statementCount() - before);
     }
     expect(Math.min(...counts)).toBe(3);

@@ -4,6 +4,8 @@
  */
 import { CompiledQuery, sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
+import { emptyClosedOrganizations } from "../../../../src/resources/identity/organizations/emptying.ts";
+import { jobContextOf } from "../../../support/states.ts";
 import { largeOrganizations } from "../../../../src/database/migrations/0013-large-organizations.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Org } from "../../../support/builders.ts";
@@ -376,6 +378,7 @@ describe("changes of a name", () => {
 
   it("deleted with its organization: nothing remains, and other organizations keep theirs", async () => {
     await api.admin.delete(`/organizations/${other.name}`);
+    await emptyClosedOrganizations(jobContextOf(api));
     expect(await search({ "search[name]": "payroll" })).toEqual(expected(inside("payroll")));
     if (api.database.dialect.name === "postgres") return;
     const left = async (table: string) => {

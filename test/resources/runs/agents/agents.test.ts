@@ -40,6 +40,8 @@ describe("registerAgent", () => {
       attributes: {
         name: "one",
         status: "idle",
+        "fetches-engines": false,
+        "unavailable-engines": [],
         "ip-address": "127.0.0.1",
         "last-ping-at": expect.stringMatching(/Z$/),
         version: "1.2.3",
@@ -59,6 +61,8 @@ describe("registerAgent", () => {
   it("422: without a name or engines; 404: for all other callers; 401: without a token", async () => {
     expect((await pool.agent.post("/agents", resource("agents", { engines }))).status).toBe(422);
     expect((await pool.agent.post("/agents", resource("agents", { name: "one" }))).status).toBe(422);
+    const hostile = { terraform: ["1.0.0\0\ud800"] };
+    expect((await pool.agent.post("/agents", resource("agents", { name: "one", engines: hostile }))).status).toBe(422);
     const whole = resource("agents", { name: "one", engines });
     for (const caller of [org.owner, api.admin]) expect((await caller.post("/agents", whole)).status).toBe(404);
     expect((await api.nobody.post("/agents", whole)).status).toBe(401);
@@ -128,6 +132,24 @@ describe("deleteAgent", () => {
     const failed = await makeAgent(api, pool);
     await pool.agent.post(`/agents/${failed.id}/actions/ping`, { status: "errored" });
     expect((await org.owner.delete(`/agents/${failed.id}`)).status).toBe(204);
+  });
+
+  it("204: an agent that exits, by its pool's token, with an audit event; 404: by another pool's", async () => {
+    const other = await makePool(api, org);
+    const site = await makeSitePool(api);
+    for (const caller of [other.agent, site.agent])
+      expect((await caller.delete(`/agents/${agent.id}`)).status).toBe(404);
+    expect((await pool.agent.delete(`/agents/${agent.id}`)).status).toBe(204);
+    expect((await pool.agent.delete(`/agents/${agent.id}`)).status).toBe(404);
+    expect(data(await org.owner.get(`/agent-pools/${pool.id}/agents`))).toEqual([]);
+    const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));
+    const actions = events.filter((each: Json) => each.attributes["subject-id"] === agent.id);
+    expect(actions.map((each: Json) => [each.attributes.action, each.attributes["actor-id"]])).toEqual([
+      ["agents.delete", pool.id],
+      ["agents.create", pool.id],
+    ]);
+    const own = await makeAgent(api, site);
+    expect((await site.agent.delete(`/agents/${own.id}`)).status).toBe(204);
   });
 
   it("403: a member who does not manage pools", async () => {

@@ -75,7 +75,7 @@ describe("streamRunEvents", () => {
     const log = { id: (await storeRun(api, await makeWorkspace(api, org.name), org.id)).plan.id, logBytes: 200_001 };
     await appendToLog(api, log.id, 0, text.slice(0, 200_000));
     for (let offset = 0; offset < log.logBytes; offset += 32_768)
-      await readLog(api.database.reader, vault, log, offset, 32_768);
+      await readLog({ database: api.database, vault, options: {} }, log, offset, 32_768);
     expect(opened).toBe(1);
   });
 

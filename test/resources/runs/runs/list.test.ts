@@ -208,6 +208,7 @@ describe("the queue", () => {
       ipAddress: "127.0.0.1",
       agentVersion: "0.0.0",
       engines: JSON.stringify({ terraform: ["1.13.3"], tofu: ["1.5.7"] }),
+      fetching: "",
       lastPingMs: Date.now(),
       lastPingAt: new Date().toISOString(),
       createdAt: new Date().toISOString(),
@@ -217,6 +218,13 @@ describe("the queue", () => {
     expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7: none of them has it.");
     const set = (columns: object) =>
       api.database.write((tx) => tx.db.updateTable("agents").set(columns).where("id", "=", agent.id).execute());
+    await set({ fetching: JSON.stringify({ "terraform 1.5.7": "mirror.example can't be reached (ECONNREFUSED)" }) });
+    expect(await waits()).toBe(
+      "Waiting for an agent of the pool workers with Terraform 1.5.7: none of them has it, and it can't be fetched (mirror.example can't be reached (ECONNREFUSED)).",
+    );
+    await set({ fetching: "{}" });
+    expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7 to be free.");
+    await set({ fetching: "" });
     await set({ engines: JSON.stringify({ terraform: ["1.13.3", "1.5.7"] }) });
     expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7 to be free.");
     await set({ lastPingMs: Date.now() - 60_000 });

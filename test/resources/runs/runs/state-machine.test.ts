@@ -116,6 +116,8 @@ const cases: readonly Case[] = [
   ["apply_queued", "claim", {}, { ...to("applying"), apply: "running" }],
   ["applying", "phase-finished", {}, { ...to("applied"), apply: "finished", ...freed }],
   ["applying", "phase-errored", {}, { ...to("errored"), apply: "errored", ...freed }],
+  ["applying", "phase-returned", {}, { ...to("apply_queued"), apply: "queued" }],
+  ["applying", "phase-returned", canceling, { ...to("canceled"), apply: "canceled", ...freed }],
   ["pending", "discard", {}, { ...to("discarded"), plan: "unreachable", apply: "unreachable", ...freed }],
   ["planned", "discard", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
   ["planned_and_saved", "discard", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
@@ -201,7 +203,7 @@ describe("a transition", () => {
     ["applying", "force-cancel", canceling],
     ["planning", "force-cancel", {}],
     ["planned", "force-cancel", {}],
-    ["applying", "phase-returned", {}],
+    ["apply_queued", "phase-returned", {}],
   ] as const)("is refused: %s, %s %j", (status, event, facts) => {
     expect(transitionOf({ ...plain, ...facts, status }, event)).toBeUndefined();
   });

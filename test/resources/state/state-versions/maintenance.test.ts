@@ -1,5 +1,6 @@
 /** Background jobs for states: retention, abandoned uploads, and resources of superseded states. */
 import { beforeEach, describe, expect, it } from "vitest";
+import { emptyClosedOrganizations } from "../../../../src/resources/identity/organizations/emptying.ts";
 import { stateVersionOwner } from "../../../../src/resources/state/state-versions/kinds.ts";
 import { appendChunk, beginContent } from "../../../../src/resources/shared/contents/store.ts";
 import {
@@ -320,6 +321,7 @@ describe("a workspace or an organization that is deleted", () => {
     expect((await contents()).filter(({ stateVersionId }) => stateVersionId === null)).toHaveLength(3);
     expect(await removeAbandonedUploads(jobContextOf(api))).toBe(3);
     expect((await api.admin.delete(`/organizations/${stage.org.name}`)).status).toBe(204);
+    await emptyClosedOrganizations(jobContextOf(api));
     await removeAbandonedUploads(jobContextOf(api));
     expect([await contents(), await chunks()]).toEqual([[], []]);
   });

@@ -3,6 +3,7 @@
  * soft-deleting, restoring and permanently deleting the content of old versions.
  */
 import { describe, expect, it } from "vitest";
+import { emptyClosedOrganizations } from "../../../../src/resources/identity/organizations/emptying.ts";
 import {
   enforceRetention,
   parseLargeStates,
@@ -93,6 +94,7 @@ describe("the resources of a deleted workspace", () => {
     const workspace = await api.makeWorkspace(org.name);
     const { id } = await writeState(org.owner, workspace.id, stateOf({ resources: [managed("a", 3)] }));
     expect((await api.admin.delete(`/organizations/${org.name}`)).status).toBe(204);
+    await emptyClosedOrganizations(jobContextOf(api));
     await removeAbandonedUploads(jobContextOf(api));
     expect(await rowsOf(id)).toBe(0);
   });

@@ -12,7 +12,12 @@ import { holdsLock, lockHolderName } from "../../../register/workspaces/lock-hol
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
-import { insertContents, type PreparedContent, prepareContent } from "../../../shared/contents/contents.ts";
+import {
+  discardUpload,
+  insertContents,
+  type PreparedContent,
+  storeContents,
+} from "../../../shared/contents/contents.ts";
 import { stateVersions, type StateVersionView } from "../definition.ts";
 import { stateVersionOwner } from "../kinds.ts";
 import { refuseTooLarge } from "../request.ts";
@@ -39,7 +44,7 @@ export async function createStateVersion(
   const id = newId("state-versions");
   // Must not run in the transaction, which locks the workspace's row.
   const inline = await readInlineState(context, id, attributes);
-  const view = await context.database.write(async (tx) => {
+  const create = async (tx: Tx) => {
     const workspace = await loadWritableWorkspace(tx, context, workspaceId, "change");
     const { position, previous, latest, predecessorId, hasPending } = await findSuccession(tx, workspace.id);
     const input = { id, position, workspace, contentLineage: inline?.parsed.file.lineage, createdAt: now() };
@@ -57,7 +62,14 @@ export async function createStateVersion(
     const created = stateVersionViewIn({ ...version, ...previous }, workspace, context);
     await recordChange(tx, context, stateVersions, { after: created }, { after: { workspace: workspace.id } });
     return created;
-  });
+  };
+  let view: StateVersionView;
+  try {
+    view = await context.database.write(create);
+  } catch (error) {
+    for (const content of inline?.contents ?? []) if (content.place !== null) await discardUpload(context, content);
+    throw error;
+  }
   if (inline !== undefined && view.resourcesProcessed === 0) context.wake?.(processingJob);
   return { view };
 }
@@ -98,7 +110,7 @@ const sliceBytes = 64 * 1024;
 
 /** Throws `invalid` for content that is not a state. */
 async function readInlineState(
-  { vault }: Context,
+  context: Context,
   stateVersionId: string,
   { state, jsonState }: StateVersionAttributes,
 ): Promise<InlineState | undefined> {
@@ -110,9 +122,8 @@ async function readInlineState(
   }
   const parsed = parser.end();
   const owner = stateVersionOwner(stateVersionId);
-  const contents = [await prepareContent(vault, { owner, kind: "state" }, state)];
-  if (jsonState) contents.push(await prepareContent(vault, { owner, kind: "json" }, jsonState));
-  return { parsed, contents };
+  const json = jsonState ? [{ kind: "json", bytes: jsonState }] : [];
+  return { parsed, contents: await storeContents(context, owner, [{ kind: "state", bytes: state }, ...json]) };
 }
 
 function contentColumns(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {

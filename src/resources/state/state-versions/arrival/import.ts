@@ -71,7 +71,7 @@ export async function receiveImportedState(
     const parsed = parser.end();
     await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, parsed));
   } catch (error) {
-    await discardUpload(context, content.id);
+    await discardUpload(context, content);
     throw error;
   }
 }

@@ -117,7 +117,7 @@ async function copyState(context: Context, version: StateVersionTable, source: S
     const parsed: ParsedState = parser.end();
     return { content, parsed };
   } catch (error) {
-    await discardUpload(context, content.id);
+    await discardUpload(context, content);
     throw error;
   }
 }

@@ -66,7 +66,7 @@ async function parseOrDiscard(
     if (content.md5 === md5) return parsed;
     throw invalid([attributeFault("md5", "Md5 does not match the uploaded content; upload it again")]);
   } catch (error) {
-    await discardUpload(context, content.id);
+    await discardUpload(context, content);
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { lockClause } from "../../../shared/locks.ts";
 import { incrementedVersion, updateRow } from "../../../shared/versions.ts";
 import type { ParsedStateColumns } from "../rules.ts";
 import type { DiscardedVersion } from "../writes.ts";
+import { isInOpenOrganization } from "../../../shared/open-organizations.ts";
 
 export interface UnparsedQuery {
   readonly bytesMax: number;
@@ -28,6 +29,7 @@ export async function findUnparsed(
     .where("v.resourcesProcessed", "=", 0)
     .where("v.status", "=", "finalized")
     .where("v.size", "<=", Math.floor(bytesMax))
+    .where(isInOpenOrganization("v.organizationId"))
     .where(isNone("v.id", [...inProgress, ...failed]))
     .where(({ not, exists, selectFrom }) =>
       not(
@@ -53,7 +55,7 @@ export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select("v.id")
     .where("v.id", "=", id)
     .where("v.resourcesProcessed", "=", 0)
@@ -94,7 +96,7 @@ export async function discardExpiredUploads(
   const expired = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select(["v.id", "v.organizationId"])
     .where("v.status", "=", "pending")
     .where("v.uploadExpiresAt", "<", at)
@@ -164,6 +166,7 @@ export async function findSuperseded(tx: Tx): Promise<string | undefined> {
     .leftJoin("stateVersions as c", "c.id", "w.currentStateVersionId")
     .select("v.id")
     .where("v.superseded", "=", 1)
+    .where(isInOpenOrganization("v.organizationId"))
     .where("v.resourcesProcessed", "=", 1)
     .where((where) => where.or([where("c.resourcesProcessed", "=", 1), where("c.id", "is", null)]))
     .limit(1)
@@ -176,7 +179,7 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
   await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
     .select("v.id")
     .where("v.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "w", "change"))

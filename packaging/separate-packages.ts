@@ -1,0 +1,36 @@
+/** Packages that stay separate files, because their licences let everybody replace them. */
+import { cp, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { root } from "./paths.ts";
+
+interface SeparatePackage {
+  readonly name: string;
+  /** The module, which must not import others of its package. */
+  readonly module: string;
+  /** Texts to which its own licence refers, in `packaging/licenses`. */
+  readonly moreLicenses: readonly string[];
+}
+
+export const separatePackages: readonly SeparatePackage[] = [
+  { name: "openpgp", module: "dist/node/openpgp.mjs", moreLicenses: ["GPL-3.0.txt"] },
+];
+
+/** From the bundled programs, which are in one folder. */
+export const importedPaths: Readonly<Record<string, string>> = Object.fromEntries(
+  separatePackages.map(({ name }) => [name, `./${name}/${name}.mjs`]),
+);
+
+/** Returns the modules. */
+export async function copySeparatePackages(folder: string): Promise<string[]> {
+  return Promise.all(
+    separatePackages.map(async ({ name, module, moreLicenses }) => {
+      const from = join(root, "node_modules", name);
+      const to = join(folder, name);
+      await mkdir(to, { recursive: true });
+      await cp(join(from, module), join(to, `${name}.mjs`));
+      for (const file of ["LICENSE", "package.json"]) await cp(join(from, file), join(to, file));
+      for (const file of moreLicenses) await cp(join(root, "packaging/licenses", file), join(to, file));
+      return join(from, module);
+    }),
+  );
+}
