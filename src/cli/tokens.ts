@@ -13,6 +13,7 @@ import { type Command, type Invocation, jsonOption, printRows, UsageError } from
 import { readDatabase, databaseSettings, writeDatabase } from "./database.ts";
 import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
 import { findUserNamed } from "./users.ts";
+import { openWithId } from "../resources/shared/open-organizations.ts";
 
 export const createTokenCommand: Command = {
   name: "token create",
@@ -112,7 +113,7 @@ async function userHolder(tx: Tx, name: string): Promise<CliTokenHolder> {
 async function ownersHolder(tx: Tx, organization: string): Promise<CliTokenHolder> {
   const team = await tx.db
     .selectFrom("teams as t")
-    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
+    .innerJoin("organizations as o", openWithId("t.organizationId"))
     .select(["t.id as teamId", "t.organizationId", "o.name as organizationName"])
     .where("o.nameKey", "=", fold(organization))
     .where("t.isOwners", "=", 1)

@@ -56,12 +56,9 @@ const purposes: Readonly<Record<string, Purpose>> = {
 
 const plain = { waits: true, isOrdered: true, isLocking: false };
 
-/** A view locks the rows of its table. */
-const tidy = (statement: string) =>
-  statement
-    .replaceAll(/"|\bopen_(?=organizations\b)/g, "")
-    .replaceAll(/\s+/g, " ")
-    .trim();
+const viewPrefix = "open_";
+
+const tidy = (statement: string) => statement.replaceAll('"', "").replaceAll(/\s+/g, " ").trim();
 
 export function locksOf(statement: string, values: readonly unknown[], relations: Relations): Lock[] {
   const text = tidy(statement);
@@ -73,12 +70,15 @@ export function locksOf(statement: string, values: readonly unknown[], relations
 
 function lockingClauses(text: string): Lock[] {
   const aliases = new Map(
-    [...text.matchAll(/(?:from|join) (\w+) as (\w+)/g)].map(([, table, alias]) => [alias, table]),
+    [...text.matchAll(/(?:from|join) (\w+) as (\w+)/g)].map(([, table = "", alias = ""]) => [alias, table]),
   );
-  return [...text.matchAll(/for (key share|no key update|update) of (\w+)( skip locked)?/g)].map(
+  const clauses = [...text.matchAll(/for (key share|no key update|update) of (\w+)( skip locked)?/g)];
+  const isOfView = ([, , alias = ""]: readonly string[]) => aliases.get(alias)?.startsWith(viewPrefix) === true;
+  // PostgreSQL locks the rows behind a view after those of the statement's own tables.
+  return [...clauses.filter((clause) => !isOfView(clause)), ...clauses.filter(isOfView)].map(
     ([, purpose = "", alias = "", skips]) => ({
       ...plain,
-      table: aliases.get(alias) ?? alias,
+      table: (aliases.get(alias) ?? alias).replace(viewPrefix, ""),
       purpose: purposes[purpose] as Purpose,
       waits: skips === undefined,
       isOrdered:

@@ -19,6 +19,7 @@ import { readableCondition } from "../../register/workspaces/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { AgentPoolView, PoolScopeKind, PoolScopes, UsingWorkspaces } from "./definition.ts";
 import type { PoolUse } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 /** Ids joined by commas, which ids don't contain. */
 const scopeList = (kind: PoolScopeKind) => sql<string | null>`(
@@ -49,7 +50,7 @@ export function liveAgentCount({ nowMs }: Dialect, ofPool: RawBuilder<unknown>):
 function pools({ db, dialect }: Tx, organizationId: Expression<string>, principal: string) {
   return db
     .selectFrom("agentPools as p")
-    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
+    .innerJoin("organizations as o", openWithId("p.organizationId"))
     .selectAll("p")
     .select(factsColumns)
     .select([
@@ -96,7 +97,7 @@ export interface PoolLoadOptions {
 async function lockPool(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("agentPools as p")
-    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
+    .innerJoin("organizations as o", openWithId("p.organizationId"))
     .select("p.id")
     .where("p.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "p", lock))

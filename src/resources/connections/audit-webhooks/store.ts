@@ -19,6 +19,7 @@ import { standingColumns } from "../../shared/grants/reads.ts";
 import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export interface AuditWebhookRow extends AuditWebhookTable, OrganizationFacts {
   readonly standing: OrganizationStanding;
@@ -27,7 +28,7 @@ export interface AuditWebhookRow extends AuditWebhookTable, OrganizationFacts {
 const webhooks = (db: Kysely<Schema>) =>
   db
     .selectFrom("auditWebhooks as a")
-    .innerJoin("openOrganizations as o", "o.id", "a.organizationId")
+    .innerJoin("organizations as o", openWithId("a.organizationId"))
     .select(factsColumns)
     .selectAll("a");
 
@@ -130,7 +131,7 @@ export type AuditWebhookSubscriber = Pick<AuditWebhookTable, "id" | "organizatio
 export async function findSubscribers(tx: Tx, organizationIds: readonly string[]): Promise<AuditWebhookSubscriber[]> {
   return tx.db
     .selectFrom("auditWebhooks as a")
-    .innerJoin("openOrganizations as o", "o.id", "a.organizationId")
+    .innerJoin("organizations as o", openWithId("a.organizationId"))
     .select(["a.id", "a.organizationId", "a.destination", "a.events"])
     .where("a.enabled", "=", 1)
     .where(tx.dialect.isOneOf(sql.ref("a.organizationId"), organizationIds))

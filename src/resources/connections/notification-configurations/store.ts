@@ -31,6 +31,7 @@ import type { SubscriberRow } from "../../shared/outbox/writes.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { incrementedVersion, updateRow } from "../../shared/versions.ts";
 import type { NamedMember } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 /** `memberIds` are joined by commas: user ids, and membership ids of invited people. */
 export interface ConfigurationRow extends NotificationConfigurationTable {
@@ -44,7 +45,7 @@ export type NotifiableRow<Row> = Granted<Row, "can-notify">;
 const configurations = (db: Kysely<Schema>) =>
   db
     .selectFrom("notificationConfigurations as c")
-    .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
+    .innerJoin("organizations as o", openWithId("c.organizationId"))
     .selectAll("c")
     .select(
       sql<string | null>`(

@@ -13,7 +13,7 @@ import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 export type ManagedOauthClient = Granted<OauthClientView, "can-update-oauth">;
 
@@ -21,7 +21,7 @@ export type ManagedOauthClient = Granted<OauthClientView, "can-update-oauth">;
 function clients(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthClients as c")
-    .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
+    .innerJoin("organizations as o", openWithId("c.organizationId"))
     .select(factsColumns)
     .select([
       "c.id",
@@ -62,7 +62,7 @@ function toClientView({ tokens, projects, ...client }: ClientRow, standing: Orga
 async function lockClient(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("oauthClients as c")
-    .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
+    .innerJoin("organizations as o", openWithId("c.organizationId"))
     .select("c.id")
     .where("c.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "c", lock))
@@ -127,7 +127,7 @@ export async function lockKnownProjects(tx: Tx, organizationId: string, ids: rea
   if (ids.length === 0) return new Set();
   const rows = await tx.db
     .selectFrom("projects as p")
-    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
+    .innerJoin("organizations as o", openWithId("p.organizationId"))
     .select("p.id")
     .where("p.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("p.id"), ids))

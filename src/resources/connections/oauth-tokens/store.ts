@@ -12,6 +12,7 @@ import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 function tokens(db: Kysely<Schema>) {
   return db
@@ -35,7 +36,7 @@ export async function findOauthToken(
   lock: RowLock = false,
 ): Promise<OauthTokenView | undefined> {
   const row = await tokens(tx.db)
-    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
+    .innerJoin("organizations as o", openWithId("t.organizationId"))
     .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
     .where("t.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "t", lock))

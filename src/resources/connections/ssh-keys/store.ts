@@ -14,11 +14,12 @@ import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { SshKeyView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 function keys(db: Kysely<Schema>) {
   return db
     .selectFrom("sshKeys as k")
-    .innerJoin("openOrganizations as o", "o.id", "k.organizationId")
+    .innerJoin("organizations as o", openWithId("k.organizationId"))
     .select(factsColumns)
     .select(["k.id", "k.organizationId", "k.name", "k.nameKey", "k.createdAt", "k.version"]);
 }

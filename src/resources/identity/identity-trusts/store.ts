@@ -15,11 +15,12 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import type { IdentityTrustView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 function selectTrusts(db: Kysely<Schema>) {
   return db
     .selectFrom("identityTrusts as i")
-    .innerJoin("openOrganizations as o", "o.id", "i.organizationId")
+    .innerJoin("organizations as o", openWithId("i.organizationId"))
     .select(factsColumns)
     .selectAll("i");
 }
@@ -65,7 +66,7 @@ export async function findTrustsOfIssuer(
 ): Promise<readonly TrustOfIssuer[]> {
   return tx.db
     .selectFrom("identityTrusts as i")
-    .innerJoin("openOrganizations as o", "o.id", "i.organizationId")
+    .innerJoin("organizations as o", openWithId("i.organizationId"))
     .innerJoin("teams as t", "t.id", "i.teamId")
     .selectAll("i")
     .select(["o.name as organizationName", "t.name as teamName"])

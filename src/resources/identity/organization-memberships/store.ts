@@ -22,13 +22,14 @@ import { factsColumns, type OrganizationView } from "../organizations/definition
 import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MembershipView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 const newestFirst = [{ column: "m.createdAt", descending: true }, { column: "m.id" }] as const;
 
 function selectMemberships(db: Kysely<Schema>) {
   return db
     .selectFrom("organizationMemberships as m")
-    .innerJoin("openOrganizations as o", "o.id", "m.organizationId")
+    .innerJoin("organizations as o", openWithId("m.organizationId"))
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
     .select(factsColumns)
@@ -60,7 +61,7 @@ async function fetchMembershipPage(tx: Tx, rows: SelectQueryBuilder<any, "m", Me
 async function lockMembership(tx: Tx, id: string, lock: RowLock): Promise<void> {
   await tx.db
     .selectFrom("organizationMemberships as m")
-    .innerJoin("openOrganizations as o", "o.id", "m.organizationId")
+    .innerJoin("organizations as o", openWithId("m.organizationId"))
     .select("m.id")
     .where("m.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "m", lock))
@@ -79,7 +80,7 @@ export async function findMembership(
   if (lock !== false) await lockMembership(tx, id, lock);
   const row = await tx.db
     .selectFrom("organizationMemberships as m")
-    .innerJoin("openOrganizations as o", "o.id", "m.organizationId")
+    .innerJoin("organizations as o", openWithId("m.organizationId"))
     .selectAll("m")
     .select(factsColumns)
     .select(expiredCountOfMembership(sql.ref("m.id")).as("endedMemberships"))

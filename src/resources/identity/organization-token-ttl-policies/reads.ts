@@ -1,5 +1,6 @@
 /** Reads of token TTL policies for the tokens module. */
 import type { Tx } from "../../../database/database.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export async function tokenMaxMs(
   tx: Tx,
@@ -8,7 +9,7 @@ export async function tokenMaxMs(
 ): Promise<number | undefined> {
   const policy = await tx.db
     .selectFrom("organizationTokenTtlPolicies as p")
-    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
+    .innerJoin("organizations as o", openWithId("p.organizationId"))
     .select("p.maxTtlMs")
     .where("p.organizationId", "=", organizationId)
     .where("p.tokenType", "=", kind.replace("-", "_"))

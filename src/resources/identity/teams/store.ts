@@ -21,6 +21,7 @@ import { looksLikeUserId } from "../../../kernel/ids.ts";
 import type { TeamView } from "./definition.ts";
 import type { GroupTeam } from "./group-sync.ts";
 import { includesActor, teamIsVisible } from "./visibility.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
   return selectTeams(db, actor).select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)));
@@ -30,7 +31,7 @@ function selectTeams(db: Kysely<Schema>, actor: Actor) {
   const principal = principalOf(actor);
   return db
     .selectFrom("teams as t")
-    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
+    .innerJoin("organizations as o", openWithId("t.organizationId"))
     .selectAll("t")
     .select(factsColumns)
     .select(expiredCountInTeam(sql.ref("t.id")).as("endedMemberships"))

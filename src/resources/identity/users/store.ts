@@ -10,6 +10,7 @@ import type { SiteAdminProof } from "../../shared/administration.ts";
 import { isOpenTo } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export async function findUser(tx: Tx, id: string): Promise<UserTable | undefined> {
   return tx.db.selectFrom("users as u").selectAll().where("u.id", "=", id).executeTakeFirst();
@@ -65,7 +66,7 @@ export async function findVisibleUsers(tx: Tx, ids: readonly string[], actor: Ac
             .where("theirs.organizationId", "in", (query) =>
               query
                 .selectFrom("organizationMemberships as mine")
-                .innerJoin("openOrganizations as o", "o.id", "mine.organizationId")
+                .innerJoin("organizations as o", openWithId("mine.organizationId"))
                 .select("mine.organizationId")
                 .where(isOpenTo(actor))
                 .where((mine) =>

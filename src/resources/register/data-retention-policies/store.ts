@@ -17,6 +17,7 @@ import {
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 
@@ -37,7 +38,7 @@ const organizationPolicyId = (organizationId: string) => sql`(
 const policyOnWorkspace = prepared<{ id: string; principal: string }, WorkspacePolicyRow>((db, { id, principal }) =>
   db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .leftJoin("dataRetentionPolicies as d", (join) =>
       join.on(
         sql.ref("d.id"),

@@ -20,6 +20,7 @@ import { lockClause, type RowLock, lockableStatement } from "../../shared/locks.
 import { executionDefaultColumns, incrementedWhenChanged, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "./definition.ts";
 import type { OrganizationDefaults } from "./execution.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 interface ProjectViewRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingInput {
   readonly projectAccess: number | null;
@@ -29,7 +30,7 @@ interface ProjectViewRow extends ProjectTable, OrganizationDefaults, Organizatio
 function projectsForActor(db: Kysely<Schema>, principal: string) {
   return db
     .selectFrom("projects as p")
-    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
+    .innerJoin("organizations as o", openWithId("p.organizationId"))
     .selectAll("p")
     .select([
       ...factsColumns,

@@ -12,6 +12,7 @@ import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export async function findReservedTagKey(
   tx: Tx,
@@ -21,7 +22,7 @@ export async function findReservedTagKey(
 ): Promise<ReservedTagKeyView | undefined> {
   const row = await tx.db
     .selectFrom("reservedTagKeys as r")
-    .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
+    .innerJoin("organizations as o", openWithId("r.organizationId"))
     .selectAll("r")
     .select(factsColumns)
     .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))

@@ -15,11 +15,12 @@ import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 import { readableCondition } from "../workspaces/reads.ts";
 import type { TagView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 function tagsOf(db: Kysely<Schema>, organizationId: string) {
   return db
     .selectFrom("tags as t")
-    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
+    .innerJoin("organizations as o", openWithId("t.organizationId"))
     .selectAll("t")
     .select(factsColumns)
     .where("t.organizationId", "=", organizationId);
@@ -164,7 +165,7 @@ export async function lockTaggedWorkspaces(
 ): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
     .where("w.id", "in", workspacesWithAnyTag(tx, organizationId, tagIds))

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { lockClause } from "../../shared/locks.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export type MovingRow = Pick<
   WorkspaceTable,
@@ -13,7 +14,7 @@ export type MovingRow = Pick<
 export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<MovingRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select(["w.id", "w.name", "w.projectId"])
     .select(["w.autoDestroyAt", "w.autoDestroyActivityDuration", "w.inheritsProjectAutoDestroy"])
     .where("w.organizationId", "=", organizationId)

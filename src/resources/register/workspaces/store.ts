@@ -32,7 +32,7 @@ import { hasLeaseExpired, unlocked } from "./lock-holder.ts";
 import { readRunsBit } from "./readable.ts";
 import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 export type WorkspaceReference =
   | { readonly workspaceId: string }
@@ -45,7 +45,7 @@ interface WorkspaceViewRow extends ConnectedRow, OrganizationSettings, StandingI
 
 function workspaceForActor(db: Kysely<Schema>, principal: string) {
   return joinConnections(db.selectFrom("workspaces as w") as unknown as WorkspacesQuery)
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .innerJoin("accessVersions as a", "a.organizationId", "w.organizationId")
     .select([
       ...factsColumns,

@@ -12,6 +12,7 @@ import type { LockColumns } from "./lock-holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 import { noRepository } from "./vcs.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 /** Only the project id changes: inherited settings are resolved when a workspace is read. */
 export async function moveWorkspaceRows(
@@ -84,7 +85,7 @@ export interface ConnectionFilter {
 export async function lockConnected(tx: Tx, { organizationId, by, ids }: ConnectionFilter): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select("w.id")
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref(`w.${by}`), ids))

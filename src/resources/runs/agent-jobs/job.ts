@@ -9,6 +9,7 @@ import type { Ingress } from "../configuration-versions/ingress.ts";
 import { type IdentityToken, signIdentityTokens } from "../identity-keys/writes.ts";
 import { logBytesMax } from "../phases/logs.ts";
 import { openRunVariables, openVariableSnapshot } from "../runs/variables.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 const planSecondsByDefault = 2 * 3600;
 const applySecondsByDefault = 24 * 3600;
@@ -64,7 +65,7 @@ const findJobWorkspace = prepared<{ workspaceId: string; configurationVersionId:
     db
       .selectFrom("workspaces as w")
       .innerJoin("projects as p", "p.id", "w.projectId")
-      .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+      .innerJoin("organizations as o", openWithId("w.organizationId"))
       .leftJoin("sshKeys as k", "k.id", "w.sshKeyId")
       .leftJoin("configurationVersions as c", (join) => join.on("c.id", "=", configurationVersionId))
       .select(["w.name as workspaceName", "w.workingDirectory", "p.id as projectId", "p.name as projectName"])

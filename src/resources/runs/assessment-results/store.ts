@@ -13,7 +13,7 @@ import { updateRow } from "../../shared/versions.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { AssessmentResultView } from "./definition.ts";
 import type { AssessmentFindings } from "./rules.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 type AssessmentQuery = { id: string; principal: string };
 
@@ -23,7 +23,7 @@ const byId = prepared<AssessmentQuery, AssessmentResultTable & WorkspaceAccessRo
       .selectFrom("assessmentResults as a")
       .innerJoin("runs as r", "r.id", "a.runId")
       .innerJoin("workspaces as w", "w.id", "a.workspaceId")
-      .innerJoin("openOrganizations as o", "o.id", "a.organizationId")
+      .innerJoin("organizations as o", openWithId("a.organizationId"))
       .selectAll("a")
       .select(["r.planId", "o.allowForceDeleteWorkspaces"])
       .select(workspaceAccessColumns(principal))
@@ -51,7 +51,7 @@ export async function findRunningAssessments(tx: Tx): Promise<RunningAssessment[
 export async function findDueWorkspaces(tx: Tx, since: string, limit: number): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select("w.id")
     .where((where) => where.or([where("w.assessmentsEnabled", "=", 1), where("o.assessmentsEnforced", "=", 1)]))
     .where("w.currentRunStatus", "in", ["applied", "planned_and_finished"])

@@ -24,7 +24,7 @@ import { updateRow } from "../../shared/versions.ts";
 import type { ConfigurationVersionView } from "./definition.ts";
 import type { ConfigurationWriteGrant } from "./rules.ts";
 import type { ConfigurationUploadGrant } from "./upload-urls.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 type ConfigurationCaller = Pick<Context, "actor">;
 type ConfigurationVersionRow = ConfigurationVersionTable &
@@ -35,7 +35,7 @@ type ConfigurationQuery = { id: string; principal: string };
 const workspacesForActor = (db: Kysely<Schema>, principal: string) =>
   db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select(["w.currentConfigurationVersionId", "o.allowForceDeleteWorkspaces"])
     .select(workspaceAccessColumns(principal));
 
@@ -179,7 +179,7 @@ export async function findAwaitedConfiguration(
   const row = await tx.db
     .selectFrom("configurationVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .selectAll("v")
     .select(["w.workingDirectory", "w.currentConfigurationVersionId"])
     .where("v.id", "=", id)

@@ -9,7 +9,7 @@ import { prepared } from "../../../database/prepared.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { poolServesCondition } from "../../connections/agent-pools/reads.ts";
 import { sitePool } from "./rules.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 const issueClaim = Capability.issuer("claim");
 export type ClaimCapability = Capability<"claim">;
@@ -71,7 +71,7 @@ export function claimablePhases({ db }: Tx, pool: ServingPool) {
   return db
     .selectFrom("runPhases as f")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
+    .innerJoin("organizations as o", openWithId("f.organizationId"))
     .where("f.status", "=", "queued")
     .where("f.pool", "=", poolOf(pool))
     .where("o.isDisabled", "=", 0)

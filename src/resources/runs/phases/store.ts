@@ -17,7 +17,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { lockClause } from "../../shared/locks.ts";
 import { updateRow } from "../../shared/versions.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 import type { PhaseView } from "./definition.ts";
 import { logUrl } from "./log-urls.ts";
 import { dataPresent, type PhaseKind } from "./rules.ts";
@@ -29,7 +29,7 @@ function phaseForActor(db: Kysely<Schema>, principal: string) {
     .selectFrom("runPhases as f")
     .innerJoin("runs as r", "r.id", "f.runId")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
+    .innerJoin("organizations as o", openWithId("f.organizationId"))
     .selectAll("f")
     .select(["r.executionMode", "r.agentPoolId", "r.endedAt as runEndedAt", "o.allowForceDeleteWorkspaces"])
     .select(
@@ -123,7 +123,7 @@ const logForActor = prepared<{ id: string; principal: string }, ReadableLog>((db
   db
     .selectFrom("runPhases as f")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
+    .innerJoin("organizations as o", openWithId("f.organizationId"))
     .select(["f.id", "f.organizationId", "f.attempt", "f.logBytes", "f.logEnded", "f.logContentId"])
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal))
@@ -208,7 +208,7 @@ export async function lockUnmovedLog(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("runPhases as f")
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "f.organizationId")
+    .innerJoin("organizations as o", openWithId("f.organizationId"))
     .select("f.id")
     .where("f.id", "=", id)
     .where("f.logUnmoved", "=", 1)

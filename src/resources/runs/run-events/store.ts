@@ -11,6 +11,7 @@ import {
   workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
 import type { CommentView, RunEventView } from "./definition.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 type RunEventQuery = { id: string; principal: string };
 type RunEventRow = RunEventTable & WorkspaceAccessRow;
@@ -20,7 +21,7 @@ const eventForActor = (db: Kysely<Schema>, principal: string) =>
     .selectFrom("runEvents as e")
     .innerJoin("runs as r", "r.id", "e.runId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "e.organizationId")
+    .innerJoin("organizations as o", openWithId("e.organizationId"))
     .selectAll("e")
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal));
@@ -55,7 +56,7 @@ const commentForActor = (db: Kysely<Schema>, principal: string) =>
     .selectFrom("comments as c")
     .innerJoin("runs as r", "r.id", "c.runId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
+    .innerJoin("organizations as o", openWithId("c.organizationId"))
     .innerJoin("runEvents as e", "e.id", "c.runEventId")
     .selectAll("c")
     .select("o.allowForceDeleteWorkspaces")

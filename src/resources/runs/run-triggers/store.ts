@@ -20,7 +20,7 @@ import { type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 const triggers = (db: Kysely<Schema>, principal: string) => {
   const organizationId = sql.ref<string>("t.organizationId");
@@ -28,7 +28,7 @@ const triggers = (db: Kysely<Schema>, principal: string) => {
     .selectFrom("runTriggers as t")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
     .innerJoin("workspaces as s", "s.id", "t.sourceableId")
-    .innerJoin("openOrganizations as o", "o.id", "t.organizationId")
+    .innerJoin("organizations as o", openWithId("t.organizationId"))
     .selectAll("t")
     .select(["w.name as workspaceName", "w.factsVersion as workspaceFactsVersion"])
     .select(["s.name as sourceableName", "s.factsVersion as sourceableFactsVersion", "o.allowForceDeleteWorkspaces"])

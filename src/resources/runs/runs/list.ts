@@ -15,6 +15,7 @@ import { countOf, fetchPage, type SortColumn } from "../../shared/paging.ts";
 import { discardableStatuses } from "./state-machine.ts";
 import { type RunCaller, runsForActor, type RunRow, toRunView } from "./store.ts";
 import type { RunView } from "./view.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 type RunCondition = RawBuilder<SqlBool>;
 type RunSelection = SelectQueryBuilder<any, any, any>;
@@ -35,7 +36,7 @@ const matchingIds = (tx: Tx, conditions: readonly RunCondition[]): RunSelection 
     tx.db
       .selectFrom("runs as r")
       .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-      .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
+      .innerJoin("organizations as o", openWithId("r.organizationId"))
       .select("r.id"),
     conditions,
   );

@@ -25,7 +25,7 @@ import type { RunTransition } from "../capabilities.ts";
 import type { EndedRun, UsableConfiguration } from "./rules.ts";
 import { openRunVariables } from "./variables.ts";
 import type { LoadedRun, RunRelatedColumns, RunView } from "./view.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 export type RunRow = LoadedRun &
   RunRelatedColumns &
@@ -43,7 +43,7 @@ function runsWithWorkspace(db: Kysely<Schema>) {
     .innerJoin("runPhases as pl", "pl.id", "r.planId")
     .innerJoin("runPhases as ap", "ap.id", "r.applyId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
+    .innerJoin("organizations as o", openWithId("r.organizationId"))
     .leftJoin("configurationVersions as cv", "cv.id", "r.configurationVersionId")
     .selectAll("r")
     .select([
@@ -234,7 +234,7 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
     db
       .selectFrom("configurationVersions as c")
       .innerJoin("workspaces as w", "w.id", "c.workspaceId")
-      .innerJoin("openOrganizations as o", "o.id", "c.organizationId")
+      .innerJoin("organizations as o", openWithId("c.organizationId"))
       .select(["c.id", "c.status", "c.speculative", "c.ingress", "c.approvedAt", "c.workspaceId", "c.organizationId"])
       .select(["o.allowForceDeleteWorkspaces"])
       .select(workspaceAccessColumns(principal))

@@ -18,6 +18,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export type ExplainedTargetReference = { readonly projectId: string } | { readonly workspaceId: string };
 
@@ -40,7 +41,7 @@ function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference,
   if ("workspaceId" in reference) {
     return db
       .selectFrom("workspaces as w")
-      .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+      .innerJoin("organizations as o", openWithId("w.organizationId"))
       .select(["w.projectId", "w.id as workspaceId", "w.organizationId"])
       .select(["o.name as organizationName", "o.allowForceDeleteWorkspaces"])
       .select(standingColumns(sql.ref("w.organizationId"), principal))
@@ -50,7 +51,7 @@ function targetForActor(db: Kysely<Schema>, reference: ExplainedTargetReference,
   }
   return db
     .selectFrom("projects as p")
-    .innerJoin("openOrganizations as o", "o.id", "p.organizationId")
+    .innerJoin("organizations as o", openWithId("p.organizationId"))
     .select(["p.id as projectId", sql<string | null>`cast(null as text)`.as("workspaceId"), "p.organizationId"])
     .select(["o.name as organizationName", "o.allowForceDeleteWorkspaces"])
     .select(standingColumns(sql.ref("p.organizationId"), principal))

@@ -23,6 +23,7 @@ import type {
   AccessTerms,
   GrantTarget,
 } from "./kind.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 interface CallerAccessColumns extends StandingRow {
   readonly projectAccess: number | null;
@@ -51,7 +52,7 @@ function targetsForActor(
 ) {
   return db
     .selectFrom(`${targets as "projects"} as x`)
-    .innerJoin("openOrganizations as o", "o.id", "x.organizationId")
+    .innerJoin("organizations as o", openWithId("x.organizationId"))
     .select(["x.id as targetId", "x.organizationId"])
     .select(teamCount.as("teamCount"))
     .select(standingColumns(sql.ref("x.organizationId"), principal))
@@ -85,7 +86,7 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
   const isOwn = sql<number>`case when ${sql.ref("r.teamId")} in ${actorTeams(organizationId, principal)} then 1 else 0 end`;
   return records(db, tables)
     .innerJoin(`${tables.targets as "projects"} as x`, "x.id", `r.${columnOf(tables)}`)
-    .innerJoin("openOrganizations as o", "o.id", "r.organizationId")
+    .innerJoin("organizations as o", openWithId("r.organizationId"))
     .select(isOwn.as("includesActor"))
     .select(standingColumns(organizationId, principal))
     .select(tables.grants(principal))

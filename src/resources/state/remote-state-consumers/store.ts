@@ -13,6 +13,7 @@ import { projectGrants, standingColumns, type StandingInput, workspaceGrants } f
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import { lockClause } from "../../shared/locks.ts";
 import type { SharingWorkspace } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 interface SharingRow extends OrganizationTable, StandingInput {
   readonly workspaceId: string;
@@ -26,7 +27,7 @@ interface SharingRow extends OrganizationTable, StandingInput {
 function sharingForActor(db: Kysely<Schema>, principal: string) {
   return db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .selectAll("o")
     .select(["w.id as workspaceId", "w.projectId", "w.globalRemoteState", "w.projectRemoteState"])
     .select(standingColumns(sql.ref("w.organizationId"), principal))
@@ -78,7 +79,7 @@ export async function lockWithConsumers(
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select(["w.id", "w.globalRemoteState", "w.projectRemoteState"])
     .where("w.organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...consumerIds]))

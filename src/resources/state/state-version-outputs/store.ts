@@ -12,6 +12,7 @@ import {
   workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 type OutputRow = StateVersionOutputTable & WorkspaceAccessRow;
 
@@ -20,7 +21,7 @@ const byId = prepared<{ id: string; principal: string }, OutputRow>((db, { id, p
     .selectFrom("stateVersionOutputs as p")
     .innerJoin("stateVersions as v", "v.id", "p.stateVersionId")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .selectAll("p")
     .select("o.allowForceDeleteWorkspaces")
     .select(workspaceAccessColumns(principal))

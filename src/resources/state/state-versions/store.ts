@@ -23,6 +23,7 @@ import { type StateUploadGrant, uploadUrl } from "./arrival/upload-urls.ts";
 import type { AdjacentStateVersions, StateVersionUrls, StateVersionView } from "./definition.ts";
 import type { StateDiscarder } from "../state-writers.ts";
 import type { LatestVersion } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 type StateVersionContextColumn =
   | keyof OrganizationFacts
@@ -59,7 +60,7 @@ const adjacentColumns = [
 function versionForActor(db: Kysely<Schema>, principal: string) {
   return versionsInOrder(db)
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .selectAll("v")
     .select(adjacentColumns)
     .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
@@ -259,7 +260,7 @@ export async function findForUpload(
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .selectAll("v")
     .select("w.lockExpiresAt")
     .where("v.id", "=", grant.id)

@@ -21,6 +21,7 @@ import { appliedSets, ownRanking, type WorkspaceLocation } from "../varsets/read
 import type { ReadableVarOwner, ReadableWorkspace, WritableVarOwner } from "./owner.ts";
 import { varsMax, type VarPrecedence } from "./definition.ts";
 import { type OtherVars, valuesBytesMax } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export interface WorkspaceVarLookup extends WorkspacePermissionInput {
   readonly variable: VarTable | undefined;
@@ -56,7 +57,7 @@ type VarLookupIds = { ownerId: string; varId: string; principal: string };
 const inWorkspace = prepared<VarLookupIds, WorkspaceAccessRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
   db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .leftJoin("vars as v", (join) => join.onRef("v.workspaceId", "=", "w.id").on("v.id", "=", varId))
     .select(["w.organizationId", "o.allowForceDeleteWorkspaces"])
     .select(varColumns)
@@ -184,7 +185,7 @@ export async function findRankedVar(
   };
   const row = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .leftJoin(rankedInSet(workspace, varsetId).as("ranked"), (join) => join.on("ranked.id", "=", varId))
     .leftJoin("vars as v", "v.id", "ranked.id")
     .select(["w.organizationId", "o.allowForceDeleteWorkspaces", "ranked.winnerId", "ranked.overwrittenList"])

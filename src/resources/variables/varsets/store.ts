@@ -30,6 +30,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { VarsetLinkKind, VarsetLinks, VarsetView } from "./definition.ts";
 import type { VarsetReferenceMatches } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 type ManagedVarset = Granted<VarsetView, "can-manage">;
 
@@ -57,7 +58,7 @@ function selectVarsets(db: Kysely<Schema>, organizationId: Expression<string>, p
   const readableProject = hasProjectGrant(organizationId, sql.ref("l.projectId"), principal, projectBit);
   return db
     .selectFrom("varsets as s")
-    .innerJoin("openOrganizations as o", "o.id", "s.organizationId")
+    .innerJoin("organizations as o", openWithId("s.organizationId"))
     .selectAll("s")
     .select(factsColumns)
     .select(standingColumns(organizationId, principal))
@@ -112,7 +113,7 @@ const byId = prepared<VarsetIdQuery, VarsetRow>((db, { id, principal }) =>
 const lockVarset = lockableStatement<{ id: string }, { id: string }>("s", (db, { id }) =>
   db
     .selectFrom("varsets as s")
-    .innerJoin("openOrganizations as o", "o.id", "s.organizationId")
+    .innerJoin("organizations as o", openWithId("s.organizationId"))
     .select("s.id")
     .where("s.id", "=", id),
 );

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { VcsStatusTable } from "../../../database/schema/vcs.ts";
 import { stateOfRun } from "./rules.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 
 export async function insertStatus(tx: Tx, _by: Capability<"job">, row: VcsStatusTable): Promise<void> {
   await tx.db.insertInto("vcsStatuses").values(row).execute();
@@ -25,7 +26,7 @@ export async function findDueStatuses(tx: Tx, busy: readonly string[], limit: nu
     .selectFrom("vcsStatuses as s")
     .innerJoin("runs as r", "r.id", "s.runId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "s.organizationId")
+    .innerJoin("organizations as o", openWithId("s.organizationId"))
     .selectAll("s")
     .select(["r.status as runStatus", "w.id as workspaceId", "w.name as workspaceName", "o.name as organizationName"])
     .where("s.dueMs", "is not", null)

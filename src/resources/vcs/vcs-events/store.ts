@@ -9,7 +9,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { VcsEventView } from "./definition.ts";
-import { isInOpenOrganization } from "../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../shared/open-organizations.ts";
 
 export interface VcsEventFilter {
   readonly outcome?: string | undefined;
@@ -54,7 +54,7 @@ export async function pageOfEvents(
 export async function lockWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .innerJoin("oauthTokens as t", "t.id", "w.vcsOauthTokenId")
     .select("w.id")
     .where("t.oauthClientId", "=", oauthClientId)

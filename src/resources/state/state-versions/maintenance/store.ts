@@ -8,7 +8,7 @@ import { lockClause } from "../../../shared/locks.ts";
 import { incrementedVersion, updateRow } from "../../../shared/versions.ts";
 import type { ParsedStateColumns } from "../rules.ts";
 import type { DiscardedVersion } from "../writes.ts";
-import { isInOpenOrganization } from "../../../shared/open-organizations.ts";
+import { isInOpenOrganization, openWithId } from "../../../shared/open-organizations.ts";
 
 export interface UnparsedQuery {
   readonly bytesMax: number;
@@ -55,7 +55,7 @@ export async function lockUnparsed(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select("v.id")
     .where("v.id", "=", id)
     .where("v.resourcesProcessed", "=", 0)
@@ -96,7 +96,7 @@ export async function discardExpiredUploads(
   const expired = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select(["v.id", "v.organizationId"])
     .where("v.status", "=", "pending")
     .where("v.uploadExpiresAt", "<", at)
@@ -179,7 +179,7 @@ export async function lockVersion(tx: Tx, id: string): Promise<void> {
   await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .innerJoin("openOrganizations as o", "o.id", "w.organizationId")
+    .innerJoin("organizations as o", openWithId("w.organizationId"))
     .select("v.id")
     .where("v.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "w", "change"))
