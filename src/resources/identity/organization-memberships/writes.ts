@@ -203,10 +203,12 @@ export async function moveMembershipsToAddress(
   });
   await mergeInvitations(tx, context, merges);
   const { email, emailKey } = user;
+  // Those in closed organizations stay as they are until a job deletes them.
+  const ownIds = own.map(({ id }) => id);
   await tx.db
     .updateTable("organizationMemberships")
     .set({ email, emailKey, ...incrementedVersion })
-    .where("userId", "=", user.id)
+    .where(tx.dialect.isOneOf(sql.ref("id"), ownIds))
     .execute();
   const moved = own.map((before) => {
     const addedTeamIds = merges.filter(({ membership }) => membership === before).flatMap(({ teamIds }) => teamIds);

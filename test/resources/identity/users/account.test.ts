@@ -139,6 +139,15 @@ describe("updateAccount", () => {
     expect(pointers(await ada.patch("/account/update", own({ [name]: null })))).toEqual([`/data/attributes/${name}`]);
   });
 
+  it("200: a new email address of a member of a deleted organization that is not empty yet", async () => {
+    const org = await api.makeOrganization();
+    const ada = await api.makeMember(org.name, [org.ownersTeamId]);
+    await api.admin.delete(`/organizations/${org.name}`);
+    const email = `${unique("ada")}@example.com`;
+    const answer = await api.admin.patch(`/admin/users/${ada.id}`, own({ email }));
+    expect([answer.status, answer.body.data?.attributes.email]).toEqual([200, email]);
+  });
+
   it("422: a taken username, ignoring case", async () => {
     const [ada, grace] = [await api.makeUser(), await api.makeUser()];
     const answer = await ada.patch("/account/update", own({ username: grace.username.toUpperCase() }));
