@@ -6,13 +6,20 @@ import type { CommitCheck } from "../database.ts";
 import { hasGenericPlanHint, postgresDialect } from "../dialect.ts";
 import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
-import { rowMaker, type ToRow, toParameters } from "./rows.ts";
+import { pipelined } from "../pipelined.ts";
+import {
+  type ExecutionOptions,
+  type RowShape,
+  StatementExecution,
+  type StatementResult,
+} from "./postgres-statement.ts";
+import { toParameters } from "./rows.ts";
 import type { BackendMonitor } from "./backend-monitor.ts";
 import { outcomeUnknown, toAppError } from "./transactions.ts";
 
 interface Statement {
   readonly name: string;
-  shape: { readonly toRow: ToRow; readonly width: number } | undefined;
+  shape: RowShape | undefined;
 }
 
 /** Further statements run unprepared, because each takes memory on every connection of the server. */
@@ -62,6 +69,10 @@ export class PostgresConnection implements DatabaseConnection {
   readonly #options: ConnectionOptions;
   #client: pg.PoolClient | undefined;
   #transaction: "none" | "reading" | "writing" = "none";
+  /** Until a statement of the transaction or its COMMIT has waited for the response to BEGIN. */
+  #begun: Promise<void> | undefined;
+  /** COMMIT or ROLLBACK was sent: a further statement would be committed alone. */
+  #hasEnded = false;
   #isBroken = false;
   check: CommitCheck | undefined;
 
@@ -75,24 +86,37 @@ export class PostgresConnection implements DatabaseConnection {
     return new PostgresConnection(await connected(options), options);
   }
 
-  /** One round trip. A writing transaction checks the fence under a lock that it holds until its end. Throws `unavailable` if refused. */
-  async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
-    const { fence } = this.#options;
-    const isFenced = transaction === "writing" && fence.isEnabled;
-    const fenceCheck = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
-    try {
-      await this.#setGenericPlan(false);
-      const results: unknown = await this.#run([...statements, ...fenceCheck].join("; "));
-      if (isFenced) fence.check(fenceStateIn(results as pg.QueryResult[]));
-    } catch (error) {
-      await this.rollback();
-      throw error;
-    }
+  /**
+   * Sends BEGIN; the first statement or the COMMIT waits for the response and throws its error, so that it costs no round trip of its own. A
+   * writing transaction checks the fence under a lock that it holds until its end, and throws `unavailable` if refused.
+   */
+  begin(statements: readonly string[], transaction: "reading" | "writing"): void {
     this.#transaction = transaction;
+    this.#begun = this.#begin(statements);
+    this.#begun.catch(() => {});
+  }
+
+  async #begin(statements: readonly string[]): Promise<void> {
+    const { fence } = this.#options;
+    const isFenced = this.#transaction === "writing" && fence.isEnabled;
+    const fenceCheck = isFenced ? [postgresDialect.lockSchema?.toWrite, fenceStateStatement] : [];
+    const [, results] = await pipelined([
+      this.#setGenericPlan(false),
+      this.#run([...statements, ...fenceCheck].join("; ")),
+    ]);
+    if (isFenced) fence.check(fenceStateIn(results as unknown as pg.QueryResult[]));
+  }
+
+  /** Needed only where no statement follows. Throws the error of BEGIN, each time. */
+  async waitForBegin(): Promise<void> {
+    await this.#begun;
+    this.#begun = undefined;
   }
 
   /** Throws `unavailable` if the outcome is unknown. */
   async commit(): Promise<void> {
+    if (this.#begun !== undefined) await this.waitForBegin();
+    this.#hasEnded = true;
     let command: string;
     try {
       ({ command } = await this.#run("COMMIT"));
@@ -105,6 +129,7 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async rollback(): Promise<void> {
+    this.#hasEnded = true;
     if (this.#isBroken) return;
     try {
       await this.#run("ROLLBACK");
@@ -121,17 +146,14 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#hasEnded) throw new Error("a statement was sent after its transaction had ended");
     const { statements } = this.#options;
     statements.count += 1;
     const statement = statements.of(query.sql);
     try {
-      const result = await this.#runWithReconnect({
-        ...(statement && !statements.isUnprepared && { name: statement.name }),
-        text: query.sql,
-        values: toParameters(query.parameters),
-        rowMode: "array",
-      });
-      const answer = { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
+      const { rows, rowCount, shape } = await this.#runInTransaction(query, statement);
+      if (statement !== undefined) statement.shape = shape;
+      const answer = { rows: rows as R[], numAffectedRows: BigInt(rowCount) };
       this.check?.note(query, answer);
       return answer;
     } catch (error) {
@@ -147,14 +169,13 @@ export class PostgresConnection implements DatabaseConnection {
 
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     this.#options.statements.count += 1;
-    await this.#run({
-      text: `DECLARE chunks NO SCROLL CURSOR FOR ${query.sql}`,
-      values: toParameters(query.parameters),
-    });
-    for (;;) {
-      const result = await this.#run({ text: `FETCH ${chunkSize} FROM chunks`, rowMode: "array" });
+    await this.waitForBegin();
+    await this.#execute(`DECLARE chunks NO SCROLL CURSOR FOR ${query.sql}`, query.parameters);
+    for (let shape: RowShape | undefined; ;) {
+      const result = await this.#execute(`FETCH ${chunkSize} FROM chunks`, [], { shape });
       if (result.rows.length === 0) break;
-      yield { rows: toRows<R>(result, undefined) };
+      shape = result.shape;
+      yield { rows: result.rows as R[] };
     }
     await this.#run("CLOSE chunks");
   }
@@ -168,14 +189,25 @@ export class PostgresConnection implements DatabaseConnection {
     else genericPlanConnections.delete(client);
   }
 
-  async #runWithReconnect(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
-    const isReading = hasGenericPlanHint(query.text) || /^\s*select\b/i.test(query.text);
-    const isRepeatable = this.#transaction === "none" && isReading;
+  /** Only a statement that reads is sent before the response to BEGIN: if BEGIN fails, any other would be committed alone. */
+  async #runInTransaction(query: CompiledQuery, statement: Statement | undefined): Promise<StatementResult> {
+    const options = this.#options.statements.isUnprepared ? {} : statement;
+    if (this.#transaction === "none") return this.#runWithReconnect(query, options);
+    if (this.#begun === undefined) return this.#execute(query.sql, query.parameters, options);
+    if (!isReading(query.sql)) {
+      await this.waitForBegin();
+      return this.#execute(query.sql, query.parameters, options);
+    }
+    const executed = this.#execute(query.sql, query.parameters, options);
+    return (await pipelined([this.waitForBegin(), executed]))[1];
+  }
+
+  async #runWithReconnect(query: CompiledQuery, options: ExecutionOptions | undefined): Promise<StatementResult> {
+    const isRepeatable = isReading(query.sql);
     for (let reconnects = 0; ; reconnects += 1) {
       try {
-        if (this.#transaction === "none" && query.name !== undefined)
-          await this.#setGenericPlan(hasGenericPlanHint(query.text));
-        return await this.#run(query);
+        if (options?.name !== undefined) await this.#setGenericPlan(hasGenericPlanHint(query.sql));
+        return await this.#execute(query.sql, query.parameters, options);
       } catch (error) {
         if (!isRepeatable || reconnects === reconnectsMax || classify(error).kind !== "lost") throw error;
         this.release();
@@ -184,16 +216,29 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
+  async #execute(text: string, parameters: readonly unknown[], options?: ExecutionOptions): Promise<StatementResult> {
+    return this.#waitFor(
+      (client) => client.query(new StatementExecution(text, toParameters(parameters), options)).result,
+    );
+  }
+
+  /** Several statements, separated by semicolons, give several results. */
+  async #run(text: string): Promise<pg.QueryResult> {
+    return this.#waitFor((client) => client.query(text));
+  }
+
   /** Throws DatabaseSilent if no response comes, and closes the connection, so that a late response is never read. */
-  async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
+  async #waitFor<T>(send: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = this.#client;
     if (client === undefined) throw new Error("a connection was used after its release");
     const wait = new StatementWait(client, this.#options);
     sendWithOthers(client);
     try {
-      return await client.query(query as pg.QueryArrayConfig);
+      return await send(client);
     } catch (error) {
       const actual = wait.isGivenUp ? new DatabaseSilent(wait.ms()) : error;
+      // The driver's stack ends where it read the response.
+      if (actual instanceof Error) Error.captureStackTrace(actual);
       if (endsConnection(actual)) this.#isBroken = true;
       throw actual;
     } finally {
@@ -201,6 +246,8 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 }
+
+const isReading = (text: string): boolean => hasGenericPlanHint(text) || /^\s*select\b/i.test(text);
 
 class StatementWait {
   isGivenUp = false;
@@ -256,19 +303,6 @@ async function connected({ connect }: ConnectionOptions): Promise<pg.PoolClient>
   } catch (error) {
     throw toAppError(error, { kind: "unavailable" });
   }
-}
-
-function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement | undefined): R[] {
-  if (result.rows.length === 0) return [];
-  const { fields } = result;
-  const known = statement?.shape;
-  // A connection that prepared the statement later may return an additional column.
-  const shape =
-    known?.width === fields.length
-      ? known
-      : { toRow: rowMaker(fields.map((field) => field.name)), width: fields.length };
-  if (statement) statement.shape = shape;
-  return result.rows.map(shape.toRow) as R[];
 }
 
 function fenceStateIn(results: readonly pg.QueryResult[]): FenceState {

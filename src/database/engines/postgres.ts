@@ -22,6 +22,7 @@ import { classify } from "./postgres-failures.ts";
 import { isPooled } from "./postgres-pooler.ts";
 import { BackendMonitor } from "./backend-monitor.ts";
 import { PostgresCommits } from "./postgres-commits.ts";
+import { postgresTypes } from "./postgres-statement.ts";
 import { NamesInStatements } from "./rows.ts";
 import { withCommitCheck, retrying, toAppError, withAfterCommit } from "./transactions.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -74,7 +75,7 @@ class PoolDriver implements Driver {
     const isReading = settings.isolationLevel === "repeatable read";
     const begin = isReading ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN";
     const hasNoTimeout = this.#options.limitMs === undefined;
-    await (connection as PostgresConnection).begin(
+    (connection as PostgresConnection).begin(
       [begin, ...(hasNoTimeout ? withoutLimits : this.#pool.limitsInTransactions)],
       isReading ? "reading" : "writing",
     );
@@ -109,13 +110,6 @@ const setLocally = (settings: Readonly<Record<string, number>>): string[] =>
   Object.entries(settings).map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
 const withoutLimits = setLocally(limitSettings({ statementTimeoutMs: 0, lockTimeoutMs: 0 }, 0));
 
-/** 64-bit integers and numerics as JavaScript numbers: no value exceeds 2^53. */
-const numberTypes = new Set([20, 1700]);
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: string) =>
-    numberTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format as "text"),
-};
-
 function newPool(url: string, limits: PostgresLimits, isBehindPooler: boolean, commits: PostgresCommits): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -127,7 +121,7 @@ function newPool(url: string, limits: PostgresLimits, isBehindPooler: boolean, c
     application_name: "cadastre",
     // Statements are sent without waiting for the responses to earlier ones.
     pipeline: true,
-    types,
+    types: postgresTypes,
   });
   // Without listeners an error would end the process: the pool's is for idle connections, the client's for those in use.
   pool.on("error", () => commits.forget());
@@ -218,12 +212,16 @@ function raiseLockTimeout(error: unknown): never {
   throw isTimeout ? new LockTimeout("a lock was not granted in time") : error;
 }
 
+const connectionOf = (tx: Kysely<Schema>): Promise<PostgresConnection> =>
+  tx.getExecutor().provideConnection(async (connection) => connection as PostgresConnection);
+
 async function rolledBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined;
   const rollback = new Error("rolled back on purpose");
   try {
     await db.transaction().execute(async (tx) => {
       result = { value: await work(tx) };
+      await (await connectionOf(tx)).waitForBegin();
       throw rollback;
     });
   } catch (error) {
@@ -268,8 +266,9 @@ export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {
         withAfterCommit((afterCommit) =>
           (hasNoTimeout ? withoutTimeout : db).transaction().execute(async (tx) => {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
-            const connection = await tx.getExecutor().provideConnection(async (each) => each as PostgresConnection);
-            const run = () => work({ db: tx, dialect: postgresDialect, afterCommit });
+            const connection = await connectionOf(tx);
+            const execute = <Row>(query: CompiledQuery) => connection.executeQuery<Row>(query);
+            const run = () => work({ db: tx, dialect: postgresDialect, execute, afterCommit });
             return withCommitCheck(connection, commitCheck, run);
           }),
         );

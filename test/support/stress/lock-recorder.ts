@@ -1,5 +1,6 @@
 /** Records the order in which each transaction locks rows on PostgreSQL, which finds possible deadlocks even if they never occur. */
 import pg from "pg";
+import { StatementExecution, type StatementResult } from "../../../src/database/engines/postgres-statement.ts";
 import { locksOf, type Lock, idsInsertedBy, type Purpose, type Relations, relationsOf } from "./statements.ts";
 
 /** A transaction that held one lock requested another. */
@@ -20,6 +21,7 @@ interface Transaction {
   label: string;
 }
 
+type RecordedResult = Pick<StatementResult, "rows" | "rowCount">;
 type Query = (this: pg.Client, ...parts: unknown[]) => unknown;
 interface ExecutedStatement {
   readonly text: string;
@@ -49,24 +51,28 @@ export class LockRecorder {
   }
 
   #patchQuery(): void {
-    const record = this.#record.bind(this);
+    const [begin, record] = [this.#begin.bind(this), this.#record.bind(this)];
     const original = this.#original;
     pg.Client.prototype.query = function (this: pg.Client, ...parts: unknown[]) {
       const answer = original.apply(this, parts);
       const statement = statementOf(parts[0]);
+      // Its response may be read together with the next statement's.
+      if (statement.text.startsWith("BEGIN")) begin(this);
+      const recordResult = (result: RecordedResult) => record(this, statement, result);
+      if (answer instanceof StatementExecution) void answer.result.then(recordResult, () => {});
       if (!(answer instanceof Promise)) return answer;
-      return answer.then((result: pg.QueryArrayResult) => {
-        record(this, statement, result);
+      return answer.then((result: pg.QueryResult) => {
+        recordResult({ rows: result.rows, rowCount: result.rowCount ?? 0 });
         return result;
       });
     } as never;
   }
 
-  #record(client: object, statement: ExecutedStatement, result: pg.QueryArrayResult): void {
-    if (statement.text.startsWith("BEGIN")) {
-      this.#transactions.set(client, { locks: [], seen: new Set(), made: new Set(), steps: [], label: "" });
-      return;
-    }
+  #begin(client: object): void {
+    this.#transactions.set(client, { locks: [], seen: new Set(), made: new Set(), steps: [], label: "" });
+  }
+
+  #record(client: object, statement: ExecutedStatement, result: RecordedResult): void {
     const transaction = this.#transactions.get(client);
     if (transaction === undefined) return;
     if (statement.text === "COMMIT" || statement.text === "ROLLBACK") {
@@ -77,10 +83,10 @@ export class LockRecorder {
     }
     if (statement.text.includes("audit_events"))
       transaction.label = statement.values.map(String).find((value) => /^[a-z-]+\.[a-z-]+$/.test(value)) ?? "";
-    if ((result.rowCount ?? 0) > 0) this.#hold(transaction, statement, result);
+    if (result.rowCount > 0) this.#hold(transaction, statement, result);
   }
 
-  #hold(transaction: Transaction, { text, values }: ExecutedStatement, result: pg.QueryArrayResult): void {
+  #hold(transaction: Transaction, { text, values }: ExecutedStatement, result: RecordedResult): void {
     const { locks, seen, steps } = transaction;
     for (const lock of locksOf(text, values, this.#relations)) {
       if (isHeld(transaction, lock, values)) continue;
@@ -91,7 +97,7 @@ export class LockRecorder {
     }
     for (const id of idsInsertedBy(text, values)) transaction.made.add(id);
     if (!/^insert|\bfor (no key update|update|key share)\b/.test(text)) return;
-    for (const value of [...values, ...(result.rows as unknown[][]).flat()])
+    for (const value of [...values, ...result.rows.flatMap((row) => Object.values(row))])
       if (typeof value === "string" && value.includes("-")) seen.add(value);
   }
 }

@@ -11,7 +11,6 @@ import type { Tx } from "../../../database/database.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RowLock } from "../../shared/locks.ts";
 import type { ProjectView } from "./definition.ts";
@@ -54,27 +53,26 @@ export async function readableProjects(
   return projects.filter((project) => projectPermissions(project.access)["can-read"]);
 }
 
-/** Undefined if the caller can't see the named project. Throws `not-found` for an unknown organization, and `forbidden`. */
+/** Undefined if the caller can't see the named project. Throws `forbidden`. */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,
-  organizationName: string,
+  organization: OrganizationView,
   projectId: string | undefined,
-): Promise<{ organization: OrganizationView; project: Granted<ProjectView, "can-create-workspace"> | undefined }> {
-  const organization = await loadOrganization(tx, context, organizationName);
+): Promise<Granted<ProjectView, "can-create-workspace"> | undefined> {
   // An organization with a workspace limit creates workspaces one at a time, so that the count is exact.
   const lock = organization.workspaceLimit ? "exclusive" : "change";
   const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, lock);
   const isNamed = projectId !== undefined;
   const isVisible =
     project?.organizationId === organization.id && (!isNamed || projectPermissions(project.access)["can-read"]);
-  if (project === undefined || !isVisible) return { organization, project: undefined };
+  if (project === undefined || !isVisible) return undefined;
   const where = isNamed ? "this project" : "the default project. Name a project in which you can";
   if (!projectPermissions(project.access)["can-create-workspace"])
     throw forbidden(
       `You can't create workspaces in ${where}. Creating a workspace needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
-  return { organization, project: authorizeProject(project, "can-create-workspace") };
+  return authorizeProject(project, "can-create-workspace");
 }
 
 /** Locks in the order of ids. */

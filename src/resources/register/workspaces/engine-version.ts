@@ -1,22 +1,48 @@
 /** The engine version of a new workspace that doesn't name one: the newest that can be executed. */
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
+import type { EngineOffers } from "../../shared/hooks.ts";
 import { newestExecutable, newestRelease } from "../../site/terraform-versions/reads.ts";
 import { agentPoolOf, executionModeOf } from "./view.ts";
 
 type NewWorkspaceExecution = Pick<WorkspaceTable, "organizationId" | "engine"> & Parameters<typeof agentPoolOf>[0];
 
+interface SentExecution {
+  readonly engine?: string | null | undefined;
+  readonly engineVersion?: string | undefined;
+  readonly executionMode?: string | undefined;
+}
+
+/** Of the site's agents, which execute most workspaces: can be read before the project tells whether they execute this one. */
+export async function likelyEngineOffers(
+  tx: Tx,
+  { hooks, options }: Pick<Context, "hooks" | "options">,
+  organization: Pick<OrganizationView, "id" | "defaultExecutionMode">,
+  { engine, engineVersion, executionMode = organization.defaultExecutionMode }: SentExecution,
+): Promise<EngineOffers | undefined> {
+  if (engineVersion !== undefined || executionMode !== "remote") return undefined;
+  const product = engineOf({ engine: engine ?? null }, options);
+  return hooks.runs.engineOffers(tx, product, { organizationId: organization.id, agentPoolId: null });
+}
+
+/** `siteOffers`: of `likelyEngineOffers`. */
 export async function defaultEngineVersion(
   tx: Tx,
   { hooks, options }: Pick<Context, "hooks" | "options">,
   workspace: NewWorkspaceExecution,
+  siteOffers: EngineOffers | undefined,
 ): Promise<string> {
   const mode = executionModeOf(workspace);
   if (mode === "local") return newestRelease(tx);
-  const engine = workspace.engine ?? options.engine ?? "terraform";
+  const engine = engineOf(workspace, options);
   const { organizationId } = workspace;
   const agentPoolId = mode === "agent" ? agentPoolOf(workspace) : null;
-  const offers = await hooks.runs.engineOffers(tx, engine, { organizationId, agentPoolId });
+  const known = agentPoolId === null ? siteOffers : undefined;
+  const offers = known ?? (await hooks.runs.engineOffers(tx, engine, { organizationId, agentPoolId }));
   return (await newestExecutable(tx, engine, offers)) ?? newestRelease(tx);
 }
+
+const engineOf = ({ engine }: Pick<WorkspaceTable, "engine">, options: Context["options"]): string =>
+  engine ?? options.engine ?? "terraform";

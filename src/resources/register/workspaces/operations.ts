@@ -9,7 +9,7 @@ import { type AppError, type Fault, invalid, throwIfInvalid, relationshipFault }
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
+import { loadOrganization, refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
 import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
@@ -23,7 +23,7 @@ import { replaceBindings } from "../tag-bindings/writes.ts";
 import { lockTagsOfWorkspace, recountReleasedTags, tagNewWorkspace } from "../tags/writes.ts";
 import { autoDestroyAfterMove, retainedDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
-import { defaultEngineVersion } from "./engine-version.ts";
+import { defaultEngineVersion, likelyEngineOffers } from "./engine-version.ts";
 import { leaseFromBody } from "./lock-holder.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
@@ -43,6 +43,7 @@ import {
   lookUpReferences,
   newWorkspaceView,
   type ReferenceLookup,
+  type ReferencesFound,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
@@ -53,22 +54,23 @@ import { workspaceValidator } from "./cache-validator.ts";
 export const workspaceResource = implement(workspaces, {
   async createWorkspace({ context, params, body }) {
     return writeAndWakeJobs(context, async (tx) => {
-      const { organization, project } = await loadProjectForNewWorkspace(
-        tx,
-        context,
-        params.organizationName,
-        body.relationships.project ?? undefined,
-      );
-      if (project === undefined) throw await unknownProject(tx, organization, body.attributes.name);
-      const identity = {
-        id: newId("workspaces"),
-        organizationId: organization.id,
-        projectId: project.id,
-        createdAt: now(),
-      };
-      const projectDuration = project.autoDestroyActivityDuration;
+      const { attributes, relationships } = body;
+      const organization = await loadOrganization(tx, context, params.organizationName);
+      const projectId = relationships.project ?? organization.defaultProjectId;
+      const identity = { id: newId("workspaces"), organizationId: organization.id, projectId, createdAt: now() };
       const { options, source } = context;
-      const draft = newWorkspace(body.attributes, { identity, newestEngine: "", projectDuration, options, source });
+      const draftFor = (projectDuration: string | null) =>
+        newWorkspace(attributes, { identity, newestEngine: "", projectDuration, options, source });
+      const early = draftFor(null);
+      const references = referencesOf(undefined, early);
+      const [project, found, siteOffers] = await pipelined([
+        loadProjectForNewWorkspace(tx, context, organization, relationships.project ?? undefined),
+        lookUpReferences(tx, organization.id, references),
+        likelyEngineOffers(tx, context, organization, attributes),
+      ]);
+      if (project === undefined) throw unknownProject(organization, references, found);
+      const duration = project.autoDestroyActivityDuration;
+      const draft = duration === null ? early : draftFor(duration);
       const execution = {
         ...draft,
         projectExecutionMode: project.defaultExecutionMode,
@@ -76,20 +78,15 @@ export const workspaceResource = implement(workspaces, {
         defaultExecutionMode: organization.defaultExecutionMode,
         defaultAgentPoolId: project.organizationAgentPoolId,
       };
-      const mode = executionModeOf(execution);
-      const references = referencesOf(undefined, draft);
       // The version depends on the mode, which follows from the other attributes.
-      const [engineVersion, found] = await pipelined([
-        draft.engineVersion || defaultEngineVersion(tx, context, execution),
-        lookUpReferences(tx, organization.id, references),
-      ]);
+      const engineVersion = draft.engineVersion || (await defaultEngineVersion(tx, context, execution, siteOffers));
       const row = { ...draft, engineVersion };
       throwIfInvalid([
-        ...workspaceFaults(body.attributes, row, mode, context.options),
+        ...workspaceFaults(attributes, row, executionModeOf(execution), options),
         ...referenceFaults(references, found),
-        ...(await scopeFaults(tx, context, { organizationId: organization.id, projectId: project.id }, references)),
+        ...(await scopeFaults(tx, context, identity, references)),
       ]);
-      const { tags = [], tagBindings } = body.relationships;
+      const { tags = [], tagBindings } = relationships;
       if (row.vcsOauthTokenId === null && tags.length === 0 && !tagBindings?.length) {
         const view = newWorkspaceView(row, project, organization, options);
         await pipelined([
@@ -158,9 +155,9 @@ export const workspaceResource = implement(workspaces, {
 });
 
 /** Reports a taken name only to callers who can read every workspace of the organization. */
-async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
+function unknownProject({ standing }: OrganizationView, { name }: ReferenceLookup, found: ReferencesFound): AppError {
   const readsAll = hasPermission(standing.organizationWideMask, "runs", "read");
-  const nameFaults = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
+  const nameFaults = readsAll ? referenceFaults({ name }, found) : [];
   return invalid([relationshipFault("project", "Project does not exist in this organization"), ...nameFaults]);
 }
 
