@@ -1,11 +1,18 @@
 /** States in an object store: stored, read, damaged, deleted. */
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
-import { findContent, insertContents } from "../../src/resources/shared/contents/contents.ts";
+import {
+  discardUpload,
+  findContent,
+  insertContents,
+  storeContents,
+} from "../../src/resources/shared/contents/contents.ts";
 import { data, details, resource, unique } from "../support/builders.ts";
 import {
   fetchState,
+  jobContextOf,
   lock,
   managed,
   post,
@@ -120,6 +127,32 @@ it("a content whose object the clean-up has taken never becomes visible", async 
   });
   await expect(attached).rejects.toThrow("its content was removed. Send it again.");
   expect(await findContent(api.database.reader, owner, "state")).toBeUndefined();
+});
+
+it("an upload whose commit is still under way when it is discarded keeps its object", async () => {
+  await states.lock();
+  const version = await states.announce(stateOf({ serial: 2 }));
+  const context = { ...jobContextOf(api).context, options: { contentPlace: api.contentPlace } as never };
+  const contents = await storeContents(context, { column: "stateVersionId", id: version.id }, [
+    { kind: "state", bytes: Buffer.from("kept") },
+  ]);
+  const [content] = contents;
+  if (content === undefined) throw new Error("nothing was stored");
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const committed = api.database.write(async (tx) => {
+    await insertContents(tx, { organizationId: states.org.id }, contents);
+    begun.resolve();
+    await end.promise;
+  });
+  await begun.promise;
+  const discarded = discardUpload(context, content);
+  // Long enough for it to wait in the database.
+  await setTimeout(500);
+  end.resolve();
+  await Promise.all([committed, discarded]);
+  expect(await stage.unattached()).toEqual([]);
+  await stage.runJob();
+  expect(stage.store.objects()).toContain(await objectOf(version.id));
 });
 
 describe("deleting", () => {

@@ -91,15 +91,23 @@ export async function detachObject(tx: Tx, { place, name }: ObjectReference): Pr
   await tx.db.insertInto("unattachedObjects").values({ place, name, status: "removed", since: now() }).execute();
 }
 
-/** After a failed upload. Leaves an object alone that a content uses: its commit can have succeeded although the connection broke. */
+/** After a failed upload. Leaves an object alone that a content uses: its commit can succeed although the connection broke. */
 export async function discardObject(tx: Tx, { place, name }: ObjectReference): Promise<void> {
   const since = now();
+  const changes = { status: "discarded", since } as const;
+  // Waits for a commit that is still under way, so that the next statement sees the content that it makes visible.
+  await tx.db
+    .updateTable("unattachedObjects")
+    .set(changes)
+    .where("place", "=", place)
+    .where("name", "=", name)
+    .execute();
   const used = tx.db.selectFrom("contents").select("id").where("place", "=", place).where("object", "=", name);
   if ((await used.executeTakeFirst()) !== undefined) return;
   await tx.db
     .insertInto("unattachedObjects")
-    .values({ place, name, status: "discarded", since })
-    .onConflict((taken) => taken.columns(["place", "name"]).doUpdateSet({ status: "discarded", since }))
+    .values({ place, name, ...changes })
+    .onConflict((taken) => taken.columns(["place", "name"]).doNothing())
     .execute();
 }
 
