@@ -121,6 +121,7 @@ async function move(
   terminal: Terminal,
 ): Promise<CommandResult> {
   const progress = newProgress();
+  const damagedLogs = new Map<string, unknown>();
   const job = {
     name: contentMoveJob,
     doc: "moves contents.",
@@ -128,7 +129,7 @@ async function move(
     async run(work: JobContext) {
       if (target === "place") {
         await work.step(returnToPlace);
-        progress.moved += await moveLogs(work);
+        progress.moved += await moveLogs(work, damagedLogs);
       }
       await moveContents(work, place, target, progress);
       return progress.moved;
@@ -155,16 +156,18 @@ async function move(
   try {
     await runner.runNow(contentMoveJob);
     await database.write((tx) => forgetJob(tx, contentMoveJob));
-    return report(terminal, target === "database" ? "the database" : place.name, progress);
+    for (const [id, error] of damagedLogs) terminal.note(`The log ${id} was not moved: ${(error as Error).message}`);
+    const { exitCode } = report(terminal, target === "database" ? "the database" : place.name, progress);
+    return { exitCode: damagedLogs.size > 0 ? 1 : exitCode };
   } finally {
     clearInterval(timer);
     await runner.stop();
   }
 }
 
-async function moveLogs(work: JobContext): Promise<number> {
+async function moveLogs(work: JobContext, damaged: Map<string, unknown>): Promise<number> {
   await flagOldLogs(work);
-  return moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log));
+  return moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log), damaged);
 }
 
 /** A killed command holds its lease for a moment. Throws `conflict` if another one is running. */

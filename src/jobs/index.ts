@@ -246,10 +246,18 @@ export const contentJobs = (place: ContentPlace | undefined): BackgroundJob[] =>
         {
           ...contentsJobSummary,
           run: async (work) => {
-            const moved = await moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log));
+            const damaged = new Map<string, unknown>();
+            const moved = await moveEndedLogs(
+              work,
+              (vault, log) => plainLog(work.context.database.reader, vault, log),
+              damaged,
+            );
             const removed = await removeAbandonedUploads(work);
             const discarded = await deleteUnattachedChunks(work);
-            return moved + removed + discarded + (await deleteUnattachedObjects(work));
+            const deleted = await deleteUnattachedObjects(work);
+            const [failure] = damaged.values();
+            if (failure !== undefined) throw failure;
+            return moved + removed + discarded + deleted;
           },
         },
       ];

@@ -257,6 +257,28 @@ test("stops if the store does not answer, says so, loses nothing, and continues 
   await verify();
 });
 
+test("leaves a damaged log where it is, moves everything else, and exits with 1", async () => {
+  const run = await storeRun(api, await makeWorkspace(api, organization), organizationId);
+  const phases = () => api.database.reader.db.selectFrom("runPhases").selectAll().where("id", "=", run.plan.id);
+  await api.database.write(async (tx) => {
+    await appendLog(tx, testVault, await phases().executeTakeFirstOrThrow(), 0, Buffer.from("a log"));
+    await tx.db
+      .updateTable("runLogChunks")
+      .set({ bytes: Buffer.alloc(60) })
+      .where("phaseId", "=", run.plan.id)
+      .execute();
+    await tx.db.updateTable("runs").set({ endedAt: now() }).where("id", "=", run.id).execute();
+  });
+  const { code, err } = await move(place);
+  expect({ code, err }).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`The log ${run.plan.id} was not moved: `),
+  });
+  expect(await places()).toEqual([place]);
+  await api.database.write(({ db }) => db.deleteFrom("runPhases").where("id", "=", run.plan.id).execute());
+  expect(await move("database")).toMatchObject({ code: 0 });
+});
+
 test("skips what is deleted meanwhile, and discards its copy", async () => {
   const id = await makeState();
   const held = await contents().selectAll().where("stateVersionId", "=", id).where("kind", "=", "state").execute();

@@ -10,6 +10,8 @@ import {
   storeContents,
 } from "../../src/resources/shared/contents/contents.ts";
 import { data, details, resource, unique } from "../support/builders.ts";
+import { newObjectName } from "../../src/resources/shared/contents/content-place.ts";
+import { discardObject } from "../../src/resources/shared/contents/unattached-objects.ts";
 import {
   fetchState,
   jobContextOf,
@@ -174,6 +176,26 @@ describe("deleting", () => {
     await stage.runJob();
     expect(stage.store.objects()).not.toContain(path);
     expect(stage.store.objects()).toContain(keptPath);
+    expect(await stage.unattached()).toEqual([]);
+  });
+
+  it("an object that the store refuses to delete does not keep others", async () => {
+    const names = Array.from({ length: 3 }, () => newObjectName());
+    const [refused = ""] = names.toSorted();
+    const place = api.contentPlace?.name ?? "";
+    for (const name of names) {
+      await api.contentPlace?.store.replace(api.contentPlace.keyOf(name), Buffer.from("left"));
+      await api.database.write((tx) => discardObject(tx, { place, name }));
+    }
+    Object.assign(stage.proxy, { fault: 403, methods: ["DELETE"], path: refused });
+    await expect(stage.runJob()).rejects.toThrow("AccessDenied");
+    expect(await stage.unattached()).toEqual([{ name: refused, status: "deleting" }]);
+    stage.proxy.heal();
+    await until(
+      async () => (await (await fetch(`${api.url}/readyz`)).text()).includes('"available"'),
+      "it is available",
+    );
+    await stage.runJob();
     expect(await stage.unattached()).toEqual([]);
   });
 

@@ -120,12 +120,13 @@ export async function findDeletable(
   tx: Tx,
   place: string,
   { writing, removed }: ObjectCutoffs,
-  limit: number,
-): Promise<Pick<UnattachedObjectTable, "name" | "status">[]> {
-  return tx.db
+  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
+): Promise<string[]> {
+  const rows = await tx.db
     .selectFrom("unattachedObjects")
-    .select(["name", "status"])
+    .select("name")
     .where("place", "=", place)
+    .where(({ not }) => not(tx.dialect.isOneOf(sql.ref("name"), except)))
     .where((where) =>
       where.or([
         where("status", "in", ["discarded", "deleting"]),
@@ -136,6 +137,7 @@ export async function findDeletable(
     .orderBy("status")
     .limit(limit)
     .execute();
+  return rows.map(({ name }) => name);
 }
 
 /** From here on no upload can be completed with them. Returns those that were still as they were found. */
