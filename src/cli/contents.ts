@@ -19,6 +19,7 @@ import { registerIdentity } from "../resources/shared/contents/register-identity
 import { plainLog } from "../resources/runs/phases/logs.ts";
 import { flagOldLogs, moveEndedLogs } from "../resources/runs/phases/moved-logs.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
+import { removeAbandonedUploads } from "../resources/state/state-versions/maintenance/maintenance.ts";
 import { operatorContext, type PreparedRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, type CommandResult, stopSignal, type Terminal, UsageError } from "./command.ts";
@@ -132,6 +133,8 @@ async function move(
         progress.moved += await moveLogs(work, damagedLogs);
       }
       await moveContents(work, place, target, progress);
+      // What was deleted is not moved, and a start without the place would be refused because of it.
+      if (target === "database") await removeAbandonedUploads(work);
       return progress.moved;
     },
   };
@@ -192,7 +195,9 @@ function report(
   out(`Moved ${counted(moved, "content")} (${counted(bytes, "byte")}) to ${to}.`);
   for (const [id, reason] of damaged) note(`${id} was not moved: ${reason}`);
   if (to === "the database")
-    out("New contents go to the database now. Set CADASTRE_CONTENTS=database on every server, and restart them.");
+    out(
+      "New contents go to the database now. Set CADASTRE_CONTENTS=database on every server, and restart them. Objects stay in the store until a server that has the old setting deletes them, or you do.",
+    );
   const others = left - damaged.size;
   if (others > 0)
     out(

@@ -77,7 +77,11 @@ export const jobs: readonly BackgroundJob[] = [
     name: contentCleanupJob,
     doc: "discards states and configurations that were never uploaded, and deletes unreferenced contents.",
     everyMs: 5 * minuteMs,
-    run: async (work) => (await failExpiredUploads(work)) + (await removeAbandonedUploads(work)),
+    run: async (work) => {
+      const removed = (await failExpiredUploads(work)) + (await removeAbandonedUploads(work));
+      // With a place, the job of the contents does that.
+      return removed + (work.context.options.contentPlace === undefined ? await deleteUnattachedChunks(work) : 0);
+    },
   },
   {
     name: closedOrganizationsJob,

@@ -2,7 +2,6 @@
 import { sql } from "kysely";
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { UnattachedObjectTable } from "../../../database/schema/contents.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { leftPlaceFact } from "./left-place.ts";
 
