@@ -127,13 +127,14 @@ export class EngineCache {
       const engine = { product: product as Product, version };
       // A record belongs to its engine.
       const isLeft = async () => suffix !== "json" || !(await this.has(engine));
-      const release = (await isLeft()) ? this.#locks.tryLock(keyOf(engine), "exclusive") : undefined;
-      if (release === undefined) continue;
+      let release: ReleaseLock | undefined;
       try {
-        if (await isLeft()) await removeTree(join(this.#privateFolder, name));
-      } finally {
-        release();
+        release = (await isLeft()) ? this.#locks.tryLock(keyOf(engine), "exclusive") : undefined;
+        if (release !== undefined && (await isLeft())) await removeTree(join(this.#privateFolder, name));
+      } catch {
+        // It is another user's, who removes it.
       }
+      release?.();
     }
   }
 

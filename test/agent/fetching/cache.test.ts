@@ -132,15 +132,19 @@ describe("use", () => {
       mkdirSync(dirname(join(cached, `terraform-${name}`)), { recursive: true });
       writeFileSync(join(cached, `terraform-${name}`), "left");
     }
+    // As if it were another user's.
+    mkdirSync(join(cached, "terraform-0.9.0.lock"));
+    writeFileSync(join(cached, "terraform-0.9.0.partial.zip"), "not accessible");
     await mirror.publish(terraform("1.9.4"));
     (await cache.use(terraform("1.9.4"), never)).release();
     const others = () => readdirSync(cached).filter((name) => !name.includes(".lock"));
-    expect(others().toSorted()).toEqual(["terraform-1.9.4.json", "terraform-1.9.5.partial.zip"]);
+    const kept = ["terraform-0.9.0.partial.zip", "terraform-1.9.4.json"];
+    expect(others().toSorted()).toEqual([...kept, "terraform-1.9.5.partial.zip"]);
     const closed = once(living, "close");
     held.release();
     await closed;
     expect(versions()).toEqual(["1.9.4", "1.9.5"]);
-    expect(others().toSorted()).toEqual(["terraform-1.9.4.json", "terraform-1.9.5.json"]);
+    expect(others().toSorted()).toEqual([...kept, "terraform-1.9.5.json"]);
   });
 
   it("a refused engine leaves nothing behind", async () => {

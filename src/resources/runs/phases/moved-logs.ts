@@ -75,8 +75,8 @@ export async function moveEndedLogs(
         else if (!(await moveLog(work, log, plainLog))) return handled;
         handled += 1;
       } catch (error) {
-        if (work.signal.aborted || (error instanceof AppError && error.code === "unavailable")) throw error;
-        damaged.set(log.id, error);
+        if (error instanceof AppError && error.code === "unavailable") throw error;
+        if (!work.signal.aborted) damaged.set(log.id, error);
       }
     }
     const last = logs.at(-1);
