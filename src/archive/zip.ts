@@ -24,16 +24,25 @@ interface ZipEntry {
   readonly mode: number;
 }
 
+/** The end of the entries and the beginning of their directory are the same. */
+interface ZipDirectory {
+  readonly entries: readonly ZipEntry[];
+  readonly start: number;
+}
+
 const endSignature = 0x06054b50;
 const entrySignature = 0x02014b50;
 const localSignature = 0x04034b50;
+const descriptorSignature = 0x08074b50;
 const endBytes = 22;
-const commentBytesMax = 65_535;
 const entryBytes = 46;
 const localBytes = 30;
+const descriptorBytes = 16;
 const entriesMax = 100;
 const directoryBytesMax = 1024 * 1024;
 const encrypted = 0x1;
+/** The entry was written before its size was known: its checksum and sizes follow it. */
+const hasDescriptor = 0x8;
 const methods = { stored: 0, deflated: 8 } as const;
 const fileTypes = { mask: 0o170000, regular: 0o100000 } as const;
 
@@ -44,31 +53,30 @@ const corrupt = (what: string) => fault("corrupt", `The archive is damaged: ${wh
 export async function extractProgram(archive: string, { name, target, bytesMax }: ZipExtraction): Promise<void> {
   const file = await open(archive, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
-    const entries = await readDirectory(file);
-    checkEntries(entries, bytesMax);
-    const entry = entries.find((each) => each.name === name);
+    const directory = await readDirectory(file);
+    checkEntries(directory.entries, bytesMax);
+    const starts = await checkLayout(file, directory);
+    const entry = directory.entries.find((each) => each.name === name);
     if (entry === undefined) throw corrupt(`it does not contain the program ${name}`);
-    await extractEntry(file, entry, target);
+    await extractEntry(file, entry, { start: starts.get(name) ?? 0, target });
     await chmod(target, 0o755);
   } finally {
     await file.close();
   }
 }
 
-async function readDirectory(file: FileHandle): Promise<ZipEntry[]> {
+async function readDirectory(file: FileHandle): Promise<ZipDirectory> {
   const { size } = await file.stat();
-  const tail = await readAt(
-    file,
-    Math.max(0, size - endBytes - commentBytesMax),
-    Math.min(size, endBytes + commentBytesMax),
-  );
-  const at = findEnd(tail);
-  if (at === undefined) throw fault("truncated", "The archive is incomplete, or not a zip archive.");
-  const count = tail.readUInt16LE(at + 10);
-  const length = tail.readUInt32LE(at + 12);
-  const start = tail.readUInt32LE(at + 16);
-  const isWhole = tail.readUInt32LE(at + 4) === 0 && tail.readUInt16LE(at + 8) === count;
-  if (!isWhole || start + length > size) throw corrupt("its directory is outside it");
+  const at = size - endBytes;
+  const end = at < 0 ? Buffer.alloc(endBytes) : await readAt(file, at, endBytes);
+  // A comment would be data behind the end.
+  if (end.readUInt32LE(0) !== endSignature || end.readUInt16LE(20) !== 0)
+    throw fault("truncated", "The archive is incomplete, not a zip archive, or followed by something else.");
+  const count = end.readUInt16LE(10);
+  const length = end.readUInt32LE(12);
+  const start = end.readUInt32LE(16);
+  const isWhole = end.readUInt32LE(4) === 0 && end.readUInt16LE(8) === count;
+  if (!isWhole || start + length !== at) throw corrupt("its directory is not at its end");
   if (count > entriesMax || length > directoryBytesMax)
     throw fault("too_many_entries", `The archive has more than ${entriesMax} entries.`);
   const directory = await readAt(file, start, length);
@@ -84,23 +92,14 @@ async function readDirectory(file: FileHandle): Promise<ZipEntry[]> {
     position += entryBytes + (nameLength ?? 0) + (extraLength ?? 0) + (commentLength ?? 0);
   }
   if (position !== length) throw corrupt("its directory has unknown parts");
-  return entries;
-}
-
-/** The last record that ends with the file: a comment can contain the signature, too. */
-function findEnd(tail: Buffer): number | undefined {
-  for (let at = tail.length - endBytes; at >= 0; at -= 1)
-    if (tail.readUInt32LE(at) === endSignature && at + endBytes + tail.readUInt16LE(at + 20) === tail.length) return at;
-  return undefined;
+  return { entries, start };
 }
 
 const entryAt = (directory: Buffer, at: number, nameLength: number): ZipEntry => ({
   name: directory.subarray(at + entryBytes, at + entryBytes + nameLength).toString("latin1"),
   flags: directory.readUInt16LE(at + 8),
   method: directory.readUInt16LE(at + 10),
-  crc: directory.readUInt32LE(at + 16),
-  packed: directory.readUInt32LE(at + 20),
-  size: directory.readUInt32LE(at + 24),
+  ...sizesAt(directory, at + 16),
   offset: directory.readUInt32LE(at + 42),
   mode: directory.readUInt32LE(at + 38) >>> 16,
 });
@@ -133,15 +132,59 @@ function checkEntries(entries: readonly ZipEntry[], bytesMax: number): void {
   }
 }
 
-async function extractEntry(file: FileHandle, entry: ZipEntry, target: string): Promise<void> {
+/** Nothing before, between and behind the entries, so that every reader finds the same ones. Returns where their contents start. */
+async function checkLayout(file: FileHandle, { entries, start }: ZipDirectory): Promise<Map<string, number>> {
+  const starts = new Map<string, number>();
+  let position = 0;
+  for (const entry of entries.toSorted((one, other) => one.offset - other.offset)) {
+    if (entry.offset !== position) throw corrupt("its entries overlap, or there is something between them");
+    const contentStart = await checkHeader(file, entry);
+    starts.set(entry.name, contentStart);
+    position = contentStart + entry.packed;
+    if ((entry.flags & hasDescriptor) === 0) continue;
+    const descriptor = await readAt(file, position, descriptorBytes);
+    if (descriptor.readUInt32LE(0) !== descriptorSignature) throw corrupt("a checksum is missing behind an entry");
+    requireSame(entry, sizesAt(descriptor, 4));
+    position += descriptorBytes;
+  }
+  if (position !== start) throw corrupt("its entries do not end where its directory begins");
+  return starts;
+}
+
+async function checkHeader(file: FileHandle, entry: ZipEntry): Promise<number> {
   const header = await readAt(file, entry.offset, localBytes);
   if (header.readUInt32LE(0) !== localSignature) throw corrupt("an entry is not where its directory says");
   const nameLength = header.readUInt16LE(26);
   const name = await readAt(file, entry.offset + localBytes, nameLength);
   if (name.toString("latin1") !== entry.name) throw corrupt("an entry has another name than its directory says");
-  const start = entry.offset + localBytes + nameLength + header.readUInt16LE(28);
+  const [flags, method] = [header.readUInt16LE(6), header.readUInt16LE(8)];
+  requireSame(entry, { flags, method });
+  const sizes = sizesAt(header, 14);
+  const isUnknown = (entry.flags & hasDescriptor) !== 0 && Object.values(sizes).every((each) => each === 0);
+  if (!isUnknown) requireSame(entry, sizes);
+  return entry.offset + localBytes + nameLength + header.readUInt16LE(28);
+}
+
+const sizesAt = (record: Buffer, at: number): Pick<ZipEntry, "crc" | "packed" | "size"> => ({
+  crc: record.readUInt32LE(at),
+  packed: record.readUInt32LE(at + 4),
+  size: record.readUInt32LE(at + 8),
+});
+
+function requireSame(entry: ZipEntry, local: Partial<ZipEntry>): void {
+  for (const [field, value] of Object.entries(local))
+    if (entry[field as keyof ZipEntry] !== value) throw corrupt("an entry differs from what its directory says");
+}
+
+async function extractEntry(
+  file: FileHandle,
+  entry: ZipEntry,
+  { start, target }: { readonly start: number; readonly target: string },
+): Promise<void> {
   const packed = Readable.from(piecesOf(file, start, entry.packed));
-  const plain = entry.method === methods.deflated ? packed.compose(createInflateRaw()) : packed;
+  const inflate = createInflateRaw();
+  const isDeflated = entry.method === methods.deflated;
+  const plain = isDeflated ? packed.compose(inflate) : packed;
   const output = await open(
     target,
     constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_WRONLY,
@@ -149,6 +192,8 @@ async function extractEntry(file: FileHandle, entry: ZipEntry, target: string): 
   );
   try {
     await pipeline(verified(plain as AsyncIterable<Buffer>, entry), output.createWriteStream({ flush: true }));
+    if (isDeflated && inflate.bytesWritten !== entry.packed)
+      throw corrupt("a file in it is followed by something else");
   } catch (error) {
     await rm(target, { force: true });
     if (error instanceof ArchiveFault || !/^Z_|^ERR_/.test((error as NodeJS.ErrnoException).code ?? "")) throw error;

@@ -19,6 +19,7 @@ import { registerIdentity } from "../resources/shared/contents/register-identity
 import { plainLog } from "../resources/runs/phases/logs.ts";
 import { flagOldLogs, moveEndedLogs } from "../resources/runs/phases/moved-logs.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
+import { removeAbandonedUploads } from "../resources/state/state-versions/maintenance/maintenance.ts";
 import { operatorContext, type PreparedRegister } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, type CommandResult, stopSignal, type Terminal, UsageError } from "./command.ts";
@@ -121,6 +122,7 @@ async function move(
   terminal: Terminal,
 ): Promise<CommandResult> {
   const progress = newProgress();
+  const damagedLogs = new Map<string, unknown>();
   const job = {
     name: contentMoveJob,
     doc: "moves contents.",
@@ -128,9 +130,11 @@ async function move(
     async run(work: JobContext) {
       if (target === "place") {
         await work.step(returnToPlace);
-        progress.moved += await moveLogs(work);
+        progress.moved += await moveLogs(work, damagedLogs);
       }
       await moveContents(work, place, target, progress);
+      // What was deleted is not moved, and a start without the place would be refused because of it.
+      if (target === "database") await removeAbandonedUploads(work);
       return progress.moved;
     },
   };
@@ -155,16 +159,18 @@ async function move(
   try {
     await runner.runNow(contentMoveJob);
     await database.write((tx) => forgetJob(tx, contentMoveJob));
-    return report(terminal, target === "database" ? "the database" : place.name, progress);
+    for (const [id, error] of damagedLogs) terminal.note(`The log ${id} was not moved: ${(error as Error).message}`);
+    const { exitCode } = report(terminal, target === "database" ? "the database" : place.name, progress);
+    return { exitCode: damagedLogs.size > 0 ? 1 : exitCode };
   } finally {
     clearInterval(timer);
     await runner.stop();
   }
 }
 
-async function moveLogs(work: JobContext): Promise<number> {
+async function moveLogs(work: JobContext, damaged: Map<string, unknown>): Promise<number> {
   await flagOldLogs(work);
-  return moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log));
+  return moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log), damaged);
 }
 
 /** A killed command holds its lease for a moment. Throws `conflict` if another one is running. */
@@ -189,7 +195,9 @@ function report(
   out(`Moved ${counted(moved, "content")} (${counted(bytes, "byte")}) to ${to}.`);
   for (const [id, reason] of damaged) note(`${id} was not moved: ${reason}`);
   if (to === "the database")
-    out("New contents go to the database now. Set CADASTRE_CONTENTS=database on every server, and restart them.");
+    out(
+      "New contents go to the database now. Set CADASTRE_CONTENTS=database on every server, and restart them. Objects stay in the store until a server that has the old setting deletes them, or you do.",
+    );
   const others = left - damaged.size;
   if (others > 0)
     out(

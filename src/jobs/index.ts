@@ -77,7 +77,11 @@ export const jobs: readonly BackgroundJob[] = [
     name: contentCleanupJob,
     doc: "discards states and configurations that were never uploaded, and deletes unreferenced contents.",
     everyMs: 5 * minuteMs,
-    run: async (work) => (await failExpiredUploads(work)) + (await removeAbandonedUploads(work)),
+    run: async (work) => {
+      const removed = (await failExpiredUploads(work)) + (await removeAbandonedUploads(work));
+      // With a place, the job of the contents does that.
+      return removed + (work.context.options.contentPlace === undefined ? await deleteUnattachedChunks(work) : 0);
+    },
   },
   {
     name: closedOrganizationsJob,
@@ -246,10 +250,18 @@ export const contentJobs = (place: ContentPlace | undefined): BackgroundJob[] =>
         {
           ...contentsJobSummary,
           run: async (work) => {
-            const moved = await moveEndedLogs(work, (vault, log) => plainLog(work.context.database.reader, vault, log));
+            const damaged = new Map<string, unknown>();
+            const moved = await moveEndedLogs(
+              work,
+              (vault, log) => plainLog(work.context.database.reader, vault, log),
+              damaged,
+            );
             const removed = await removeAbandonedUploads(work);
             const discarded = await deleteUnattachedChunks(work);
-            return moved + removed + discarded + (await deleteUnattachedObjects(work));
+            const deleted = await deleteUnattachedObjects(work);
+            const [failure] = damaged.values();
+            if (failure !== undefined) throw failure;
+            return moved + removed + discarded + deleted;
           },
         },
       ];

@@ -13,7 +13,11 @@ const passing = new Set(["RequestTimeout", "RequestTimeoutException", "Operation
 /** Other stores answer 404 for an unknown access key or a missing bucket, too. A range behind the object's end is missing as well. */
 const absences = new Set(["NoSuchKey", "NotFound", "NoSuchUpload", "InvalidRange"]);
 const isClientSide = (name: string, message: string): boolean =>
-  name === "CredentialsProviderError" || /credentials|^region /i.test(message);
+  name === "CredentialsProviderError" ? !hasCredentialsEndpoint() : /credentials|^region /i.test(message);
+
+/** Of the container: if it does not respond, the client reports that there are no credentials. */
+const hasCredentialsEndpoint = (): boolean =>
+  Object.keys(process.env).some((name) => /^AWS_CONTAINER_CREDENTIALS_(FULL|RELATIVE)_URI$/.test(name));
 
 export function storeErrorOf(error: unknown): ObjectStoreError {
   if (error instanceof ObjectStoreError) return error;

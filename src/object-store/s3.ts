@@ -248,7 +248,7 @@ export class S3Store implements ObjectStore {
     const deadline = new Deadline(this.#silenceMs);
     for (let count = 1; ; count += 1) {
       try {
-        return { value: await attempt(deadline), deadline };
+        return { value: await Promise.race([this.#begin(attempt, deadline), untilAborted(deadline.signal)]), deadline };
       } catch (error) {
         const { aborted, reason } = deadline.signal;
         const failure = storeErrorOf(aborted ? reason : error);
@@ -263,10 +263,20 @@ export class S3Store implements ObjectStore {
     }
   }
 
+  /** The client would not notice the end of the deadline while it waits for credentials, and hold the request's body. */
+  async #begin<T>(attempt: Attempt<T>, deadline: Deadline): Promise<T> {
+    await this.#client.config.credentials();
+    deadline.signal.throwIfAborted();
+    return attempt(deadline);
+  }
+
   #report(operation: ObjectOperation, result: ObjectFailure | "ok", startedAt: number): void {
     this.#onRequest({ operation, result, seconds: (performance.now() - startedAt) / 1000 });
   }
 }
+
+const untilAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
 
 const isAborted = (error: unknown): boolean => (error as Error).name === "AbortError";
 

@@ -1,10 +1,15 @@
 /** Logs move to the object store when their run has ended, and are read there by range. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
-import { appendLog } from "../../src/resources/runs/phases/logs.ts";
+import { appendLog, plainLog } from "../../src/resources/runs/phases/logs.ts";
+import { moveEndedLogs } from "../../src/resources/runs/phases/moved-logs.ts";
 import { updatePhases } from "../../src/resources/runs/phases/writes.ts";
+import type { UnmovedLog } from "../../src/resources/runs/phases/store.ts";
+import { newObjectName } from "../../src/resources/shared/contents/content-place.ts";
+import { discardObject } from "../../src/resources/shared/contents/unattached-objects.ts";
 import { now } from "../../src/kernel/time.ts";
 import { makeOrganization, makeWorkspace, type Org } from "../support/builders.ts";
+import { jobContextOf } from "../support/states.ts";
 import { logUrlOf, type StoredRun, storeRun, testVault } from "../support/phases.ts";
 import { useStore } from "./support.ts";
 
@@ -95,6 +100,30 @@ it("chunks that were exchanged in the object are refused one by one", async () =
   expect(await answer.text()).toContain("is damaged");
 });
 
+it("is moved once if two processes move it at the same time, and neither fails", async () => {
+  const before = stage.store.objects().length;
+  const run = await runWithLog(incompressible(500_000));
+  await end(run);
+  const contentId = async () => (await phase(run.plan.id)).logContentId;
+  const { database } = api;
+  // The slower one has read a part when the faster one has moved the log and deleted its chunks.
+  async function* interrupted(_: unknown, log: UnmovedLog) {
+    let isInterrupted = false;
+    for await (const piece of plainLog(database.reader, testVault, log)) {
+      yield piece;
+      if (!isInterrupted) await stage.runJob();
+      isInterrupted = true;
+    }
+  }
+  const failures = new Map<string, unknown>();
+  await moveEndedLogs(jobContextOf(api), interrupted, failures);
+  expect(failures).toEqual(new Map());
+  expect(await contentId()).toMatch(/^sc-/);
+  await stage.runJob();
+  expect(stage.store.objects()).toHaveLength(before + 1);
+  expect(await stage.unattached()).toEqual([]);
+});
+
 it("a log whose object is damaged does not keep others from moving, and its reader gets the reason", async () => {
   const [first, second] = [await runWithLog(Buffer.from("one")), await runWithLog(Buffer.from("two"))];
   await end(first);
@@ -106,7 +135,12 @@ it("a log whose object is damaged does not keep others from moving, and its read
       .where("phaseId", "=", first.plan.id)
       .execute(),
   );
+  const name = newObjectName();
+  const place = api.contentPlace?.name ?? "";
+  await api.database.write((tx) => discardObject(tx, { place, name }));
   await expect(stage.runJob()).rejects.toThrow();
   expect((await phase(second.plan.id)).logContentId).not.toBeNull();
   expect((await phase(first.plan.id)).logContentId).toBeNull();
+  // The rest of the job is done, too.
+  expect(await stage.unattached()).toEqual([]);
 });

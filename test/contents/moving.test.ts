@@ -17,7 +17,7 @@ import {
   vault,
   writeState,
 } from "../support/states.ts";
-import { openPlace } from "../../src/contents.ts";
+import { openPlace, startPlace } from "../../src/contents.ts";
 import { parseContents } from "../../src/object-store/address.ts";
 import { orphanContent } from "../../src/resources/shared/contents/contents.ts";
 import { relocateToPlace } from "../../src/resources/shared/contents/relocation.ts";
@@ -257,6 +257,28 @@ test("stops if the store does not answer, says so, loses nothing, and continues 
   await verify();
 });
 
+test("leaves a damaged log where it is, moves everything else, and exits with 1", async () => {
+  const run = await storeRun(api, await makeWorkspace(api, organization), organizationId);
+  const phases = () => api.database.reader.db.selectFrom("runPhases").selectAll().where("id", "=", run.plan.id);
+  await api.database.write(async (tx) => {
+    await appendLog(tx, testVault, await phases().executeTakeFirstOrThrow(), 0, Buffer.from("a log"));
+    await tx.db
+      .updateTable("runLogChunks")
+      .set({ bytes: Buffer.alloc(60) })
+      .where("phaseId", "=", run.plan.id)
+      .execute();
+    await tx.db.updateTable("runs").set({ endedAt: now() }).where("id", "=", run.id).execute();
+  });
+  const { code, err } = await move(place);
+  expect({ code, err }).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`The log ${run.plan.id} was not moved: `),
+  });
+  expect(await places()).toEqual([place]);
+  await api.database.write(({ db }) => db.deleteFrom("runPhases").where("id", "=", run.plan.id).execute());
+  expect(await move("database")).toMatchObject({ code: 0 });
+});
+
 test("skips what is deleted meanwhile, and discards its copy", async () => {
   const id = await makeState();
   const held = await contents().selectAll().where("stateVersionId", "=", id).where("kind", "=", "state").execute();
@@ -280,6 +302,31 @@ test("skips what is deleted meanwhile, and discards its copy", async () => {
   const { [`${place} discarded`]: after = 0 } = await unattached();
   expect(after).toBe(discarded + 1);
   digests.delete(id);
+});
+
+test("back in the database, contents without an owner keep neither the place nor chunks", async () => {
+  const [ofDeleted, deletedThere] = [await makeState(), await makeState()];
+  digests.delete(ofDeleted);
+  digests.delete(deletedThere);
+  const orphan = async (stateVersionId: string) => {
+    const rows = await contents().select("id").where("stateVersionId", "=", stateVersionId).execute();
+    for (const { id } of rows) await api.database.write((tx) => orphanContent(tx, id));
+    return rows.map(({ id }) => id);
+  };
+  expect(await move(place)).toMatchObject({ code: 0 });
+  const ids = [...(await orphan(ofDeleted)), ...(await orphan(deletedThere))];
+  const before = (await unattached())[`${place} removed`] ?? 0;
+  const back = await move("database");
+  expect(back).toMatchObject({ code: 0, out: expect.stringContaining("Objects stay in the store until") });
+  expect(await countIn(place)).toBe(0);
+  expect(await contents().select("id").where("id", "in", ids).execute()).toEqual([]);
+  expect((await unattached())[`${place} removed`]).toBe(before + (await count()) + ids.length);
+  await verify();
+  // A server without a place starts, and its jobs remove what the database kept for the way back.
+  await startPlace({ contents: "database" }, undefined, api.database, () => {});
+  expect(await unattached()).toHaveProperty("database removed");
+  await cadastre(["job", "run", "abandoned-uploads"], settings({ CADASTRE_CONTENTS: "database" }));
+  expect(await unattached()).not.toHaveProperty("database removed");
 });
 
 test("leaves a damaged or missing content where it is, moves all others, and exits with 1", async () => {

@@ -1,11 +1,20 @@
 /** States in an object store: stored, read, damaged, deleted. */
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
-import { findContent, insertContents } from "../../src/resources/shared/contents/contents.ts";
+import {
+  discardUpload,
+  findContent,
+  insertContents,
+  storeContents,
+} from "../../src/resources/shared/contents/contents.ts";
 import { data, details, resource, unique } from "../support/builders.ts";
+import { newObjectName } from "../../src/resources/shared/contents/content-place.ts";
+import { discardObject } from "../../src/resources/shared/contents/unattached-objects.ts";
 import {
   fetchState,
+  jobContextOf,
   lock,
   managed,
   post,
@@ -122,6 +131,32 @@ it("a content whose object the clean-up has taken never becomes visible", async 
   expect(await findContent(api.database.reader, owner, "state")).toBeUndefined();
 });
 
+it("an upload whose commit is still under way when it is discarded keeps its object", async () => {
+  await states.lock();
+  const version = await states.announce(stateOf({ serial: 2 }));
+  const context = { ...jobContextOf(api).context, options: { contentPlace: api.contentPlace } as never };
+  const contents = await storeContents(context, { column: "stateVersionId", id: version.id }, [
+    { kind: "state", bytes: Buffer.from("kept") },
+  ]);
+  const [content] = contents;
+  if (content === undefined) throw new Error("nothing was stored");
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const committed = api.database.write(async (tx) => {
+    await insertContents(tx, { organizationId: states.org.id }, contents);
+    begun.resolve();
+    await end.promise;
+  });
+  await begun.promise;
+  const discarded = discardUpload(context, content);
+  // Long enough for it to wait in the database.
+  await setTimeout(500);
+  end.resolve();
+  await Promise.all([committed, discarded]);
+  expect(await stage.unattached()).toEqual([]);
+  await stage.runJob();
+  expect(stage.store.objects()).toContain(await objectOf(version.id));
+});
+
 describe("deleting", () => {
   it("deletes the object of a deleted workspace at the next clean-up, and no other", async () => {
     const kept = await states.write(stateOf());
@@ -141,6 +176,26 @@ describe("deleting", () => {
     await stage.runJob();
     expect(stage.store.objects()).not.toContain(path);
     expect(stage.store.objects()).toContain(keptPath);
+    expect(await stage.unattached()).toEqual([]);
+  });
+
+  it("an object that the store refuses to delete does not keep others", async () => {
+    const names = Array.from({ length: 3 }, () => newObjectName());
+    const [refused = ""] = names.toSorted();
+    const place = api.contentPlace?.name ?? "";
+    for (const name of names) {
+      await api.contentPlace?.store.replace(api.contentPlace.keyOf(name), Buffer.from("left"));
+      await api.database.write((tx) => discardObject(tx, { place, name }));
+    }
+    Object.assign(stage.proxy, { fault: 403, methods: ["DELETE"], path: refused });
+    await expect(stage.runJob()).rejects.toThrow("AccessDenied");
+    expect(await stage.unattached()).toEqual([{ name: refused, status: "deleting" }]);
+    stage.proxy.heal();
+    await until(
+      async () => (await (await fetch(`${api.url}/readyz`)).text()).includes('"available"'),
+      "it is available",
+    );
+    await stage.runJob();
     expect(await stage.unattached()).toEqual([]);
   });
 

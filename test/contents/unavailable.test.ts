@@ -1,9 +1,14 @@
 /** The object store fails: contents are refused with 503 in time, everything else works, and nothing half-written becomes visible. */
 import { randomBytes } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, describe, expect, it } from "vitest";
+import { openPlace, startPlace } from "../../src/contents.ts";
+import { parseContents } from "../../src/object-store/address.ts";
 import type { Answer } from "../support/api.ts";
 import { data, details, resource, unique } from "../support/builders.ts";
-import type { StoreFault } from "../support/object-store.ts";
+import { storeCredentials, type StoreFault } from "../support/object-store.ts";
 import { fetchState, managed, put, stateOf } from "../support/states.ts";
 import { uploadUrlOf, useStage } from "../resources/state/state-versions/support.ts";
 import { scaled, until } from "../support/waiting.ts";
@@ -25,6 +30,8 @@ function expectUnavailable({ status, headers, body }: Answer): void {
   ]);
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
 }
+
+const fullUri = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
 
 /** Ten seconds of silence, and what a loaded machine needs besides. */
 const patienceMs = 10_000 + scaled(5_000);
@@ -120,6 +127,36 @@ describe("a large content", () => {
     await until(() => stage.proxy.openRequests === 0, "the request to the store has ended");
     stage.proxy.heal();
     await backAgain();
+  });
+});
+
+describe.each(["silent", "closed"] as const)("the source of credentials is %s", (kind) => {
+  const source = createServer(() => undefined);
+  const before = { ...process.env };
+  afterAll(() => {
+    for (const name of Object.keys(storeCredentials)) process.env[name] = before[name];
+    delete process.env[fullUri];
+    source.closeAllConnections();
+    source.close();
+  });
+
+  it("contents are refused in time, at the start and later, and the start only warns", async () => {
+    source.listen(0, "127.0.0.1");
+    await once(source, "listening");
+    const { port } = source.address() as AddressInfo;
+    if (kind === "closed") source.close();
+    for (const name of Object.keys(storeCredentials)) delete process.env[name];
+    process.env[fullUri] = `http://127.0.0.1:${port}/credentials`;
+    const settings = { contents: parseContents(stage.store.address("register")), contentsKeepDays: 7 };
+    const place = openPlace(settings);
+    const warnings: string[] = [];
+    const startedAt = performance.now();
+    await startPlace(settings, place, api.database, (sentence) => warnings.push(sentence));
+    expect(warnings).toEqual([expect.stringContaining("can't be reached")]);
+    await expect(place?.store.get("one")).rejects.toMatchObject({ result: "unavailable" });
+    await expect(place?.store.replace("one", Buffer.from("two"))).rejects.toMatchObject({ result: "unavailable" });
+    expect(performance.now() - startedAt).toBeLessThan(3 * patienceMs);
+    place?.stop();
   });
 });
 

@@ -5,7 +5,7 @@ import { createServer as createPlainServer, type IncomingMessage, type Server, t
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { createMessage, generateKey, type PrivateKey, sign } from "openpgp";
+import { createMessage, generateKey, type PrivateKey, sign, type SubkeyOptions } from "openpgp";
 import type { EngineName } from "../../src/agent/products.ts";
 import { type ZipPart, zipOf } from "./zip.ts";
 
@@ -32,7 +32,9 @@ export interface SigningKey {
   readonly fingerprint: string;
 }
 
-export async function newSigningKey(options: { date?: Date; keyExpirationTime?: number } = {}): Promise<SigningKey> {
+export async function newSigningKey(
+  options: { date?: Date; keyExpirationTime?: number; subkeys?: SubkeyOptions[] } = {},
+): Promise<SigningKey> {
   const { privateKey } = await generateKey({
     userIDs: [{ name: "Publisher", email: "publisher@example.com" }],
     type: "curve25519",

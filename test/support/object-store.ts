@@ -95,6 +95,8 @@ export class FaultProxy {
   fault: StoreFault | undefined;
   /** Only for these methods; undefined for all. */
   methods: readonly string[] | undefined;
+  /** Only for paths that contain it. */
+  path = "";
   /** How many of these requests pass before it fails. */
   passing = 0;
   readonly #server: Server;
@@ -125,6 +127,7 @@ export class FaultProxy {
   heal(): void {
     this.fault = undefined;
     this.methods = undefined;
+    this.path = "";
     this.passing = 0;
     this.#server.closeAllConnections();
   }
@@ -134,8 +137,9 @@ export class FaultProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #faultFor(method: string): StoreFault | undefined {
+  #faultFor({ method = "", url = "" }: IncomingMessage): StoreFault | undefined {
     if (this.fault === undefined || this.methods?.includes(method) === false) return undefined;
+    if (!url.includes(this.path)) return undefined;
     if (this.passing === 0) return this.fault;
     this.passing -= 1;
     return undefined;
@@ -143,7 +147,7 @@ export class FaultProxy {
 
   #pass(incoming: IncomingMessage, response: ServerResponse, target: number): void {
     this.requests.push(`${incoming.method} ${incoming.url}`);
-    const fault = this.#faultFor(incoming.method ?? "");
+    const fault = this.#faultFor(incoming);
     if (fault === "cut") return void incoming.socket.destroy();
     if (fault === "silence") return void incoming.resume();
     if (typeof fault === "number") {

@@ -1,11 +1,11 @@
 /** The engines in `CADASTRE_ENGINES`: finds, fetches and removes them. All agents on a machine can share one directory. */
 import { accessSync, chmodSync, constants, existsSync, lchownSync, mkdirSync, statSync, utimesSync } from "node:fs";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isRoot } from "../../sandbox/choose.ts";
 import { findEngines, isProgram, programOf } from "../engines.ts";
 import { removeTree, sizeOf } from "../files.ts";
-import { type EngineName, products } from "../products.ts";
+import { type EngineName, type Product, products } from "../products.ts";
 import { EngineUnavailable } from "./faults.ts";
 import { FileLocks, type ReleaseLock } from "./locks.ts";
 import { type FetchedRelease, fetchRelease } from "./release.ts";
@@ -33,6 +33,7 @@ const nothingToRelease: ReleaseLock = () => undefined;
 /** Held while room is made and the engine renamed, so that the limit holds for all processes together. */
 const roomLock = "room";
 const removalsMax = 3;
+const leftover = new RegExp(`^(${products.join("|")})-(.+?)\\.(partial|partial\\.zip|removed|json)$`);
 const diskFaults = ["ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "ENOENT", "ENOTEMPTY", "ENOTDIR"];
 
 const keyOf = ({ product, version }: EngineName): string => `${product}-${version}`;
@@ -63,6 +64,7 @@ export class EngineCache {
       if (await isProgram(program)) return { program, fetched: undefined, release: nothingToRelease };
       throw new EngineUnavailable(`it is not installed, and ${this.#settings.engines} can't be written`);
     }
+    await this.#removeLeftovers();
     let fetched: FetchedRelease | undefined;
     for (let removals = 0; removals < removalsMax; removals += 1) {
       const release = await this.#locks.lock(keyOf(engine), "shared", signal);
@@ -84,6 +86,7 @@ export class EngineCache {
       if (await isProgram(program)) return undefined;
       throw new EngineUnavailable(`it is not installed, and ${reason}`);
     }
+    await this.#removeLeftovers();
     // Not until the jobs of the process that fetched it meanwhile have ended.
     const release = await this.#locks.lockUnless(() => isProgram(program), keyOf(engine), "exclusive", signal);
     if (release === undefined) return undefined;
@@ -113,6 +116,25 @@ export class EngineCache {
       return fetched;
     } finally {
       await removeTree(partial);
+    }
+  }
+
+  /** What killed processes were writing or removing. The lock says that nobody does so any more. */
+  async #removeLeftovers(): Promise<void> {
+    for (const name of await readdir(this.#privateFolder)) {
+      const [, product, version, suffix] = leftover.exec(name) ?? [];
+      if (version === undefined) continue;
+      const engine = { product: product as Product, version };
+      // A record belongs to its engine.
+      const isLeft = async () => suffix !== "json" || !(await this.has(engine));
+      let release: ReleaseLock | undefined;
+      try {
+        release = (await isLeft()) ? this.#locks.tryLock(keyOf(engine), "exclusive") : undefined;
+        if (release !== undefined && (await isLeft())) await removeTree(join(this.#privateFolder, name));
+      } catch {
+        // It is another user's, who removes it.
+      }
+      release?.();
     }
   }
 

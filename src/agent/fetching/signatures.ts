@@ -1,6 +1,6 @@
 /** Verifies the publisher's OpenPGP signature of a release's checksums. Nothing unsigned passes. */
 import { readFileSync } from "node:fs";
-import type { Key, Signature } from "openpgp";
+import type { Key, KeyID, Signature } from "openpgp";
 import { SettingError } from "../../kernel/settings.ts";
 import type { Product } from "../products.ts";
 import { EngineRefusal } from "./faults.ts";
@@ -50,23 +50,33 @@ export async function verifySignature(
     throw refuse(error.message);
   });
   const message = await createMessage({ binary: content });
-  const { signatures } = await verify({ message, signature, verificationKeys: [...keys], format: "binary" });
-  let reason = "it contains no signature";
-  for (const { keyID, verified } of signatures) {
-    const key = keys.find((each) => each.getKeys(keyID).length > 0);
-    try {
-      await verified;
-      // The library accepts signatures from before a key was retired.
-      if (key !== undefined && !(await key.isRevoked())) return key.getFingerprint().toUpperCase();
-      reason = `the key ${keyID.toHex().toUpperCase()} was revoked`;
-    } catch (error) {
-      reason =
-        key === undefined
-          ? `the key ${keyID.toHex().toUpperCase()} is not one that signs engines here`
-          : (error as Error).message;
+  const [signer] = signature.getSigningKeyIDs();
+  let reason =
+    signer === undefined ? "it contains no signature" : `${nameOf(signer)} is not one that signs engines here`;
+  // Each by itself: the library would ask only the first of several copies of a key, of which another one may be extended.
+  for (const key of keys) {
+    const { signatures } = await verify({ message, signature, verificationKeys: key, format: "binary" });
+    for (const { keyID, verified } of signatures) {
+      try {
+        if (key.getKeys(keyID).length === 0) continue;
+        await verified;
+        if (!(await isRevoked(keys, keyID))) return key.getFingerprint().toUpperCase();
+        reason = `${nameOf(keyID)} was revoked`;
+      } catch (error) {
+        reason = (error as Error).message;
+      }
     }
   }
   throw refuse(reason);
+}
+
+const nameOf = (keyID: KeyID): string => `the key ${keyID.toHex().toUpperCase()}`;
+
+/** In any copy. The library accepts signatures from before a key was retired. */
+async function isRevoked(keys: readonly Key[], keyID: KeyID): Promise<boolean> {
+  const copies = keys.filter((key) => key.getKeys(keyID).length > 0);
+  const parts = copies.flatMap((key): Pick<Key, "isRevoked">[] => [key, ...(key.getKeys(keyID) as Key[])]);
+  return (await Promise.all(parts.map((part) => part.isRevoked()))).includes(true);
 }
 
 async function readSignatures(bytes: Uint8Array): Promise<Signature> {

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -119,6 +119,32 @@ describe("use", () => {
     (await cache.use(engine, never)).release();
     expect(versions()).toEqual(["1.9.5"]);
     expect(readdirSync(join(settings.engines, ".cache")).filter((name) => /partial|zip/.test(name))).toEqual([]);
+  });
+
+  it("what killed processes left is removed when another engine is fetched, except for what a live one writes", async () => {
+    const cached = join(settings.engines, ".cache");
+    await mirror.publish(engine, { archive: zipOf([programPart(engine)]) });
+    const held = hold();
+    const living = inOtherProcess(engine);
+    await until(held.begun, "the download begins");
+    const left = ["1.0.0.partial.zip", "1.0.1.removed/terraform", "1.0.2.partial/terraform", "1.0.3.json"];
+    for (const name of left) {
+      mkdirSync(dirname(join(cached, `terraform-${name}`)), { recursive: true });
+      writeFileSync(join(cached, `terraform-${name}`), "left");
+    }
+    // As if it were another user's.
+    mkdirSync(join(cached, "terraform-0.9.0.lock"));
+    writeFileSync(join(cached, "terraform-0.9.0.partial.zip"), "not accessible");
+    await mirror.publish(terraform("1.9.4"));
+    (await cache.use(terraform("1.9.4"), never)).release();
+    const others = () => readdirSync(cached).filter((name) => !name.includes(".lock"));
+    const kept = ["terraform-0.9.0.partial.zip", "terraform-1.9.4.json"];
+    expect(others().toSorted()).toEqual([...kept, "terraform-1.9.5.partial.zip"]);
+    const closed = once(living, "close");
+    held.release();
+    await closed;
+    expect(versions()).toEqual(["1.9.4", "1.9.5"]);
+    expect(others().toSorted()).toEqual([...kept, "terraform-1.9.5.json"]);
   });
 
   it("a refused engine leaves nothing behind", async () => {

@@ -2,13 +2,20 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { readKey, readPrivateKey, revokeKey } from "openpgp";
+import { type Key, readKey, readPrivateKey, reformatKey, revokeKey, type SecretKeyPacket } from "openpgp";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EngineRefusal, EngineUnavailable } from "../../../src/agent/fetching/faults.ts";
 import { publisherKeys } from "../../../src/agent/fetching/publisher-keys.ts";
 import { fetchRelease } from "../../../src/agent/fetching/release.ts";
 import { readSigningKeys } from "../../../src/agent/fetching/signatures.ts";
-import { archiveNameOf, EngineMirror, mirrorCa, newSigningKey, programPart } from "../../support/engine-mirror.ts";
+import {
+  archiveNameOf,
+  EngineMirror,
+  mirrorCa,
+  newSigningKey,
+  programPart,
+  type SigningKey,
+} from "../../support/engine-mirror.ts";
 import { newFolder } from "../../support/folder.ts";
 import { type ZipPart, zipOf } from "../../support/zip.ts";
 
@@ -148,6 +155,49 @@ describe("signatures", () => {
   });
 });
 
+describe("copies of one key", () => {
+  const created = new Date(Date.now() - 10 * dayMs);
+  type Copies = readonly { readonly armoredPublicKey: string }[];
+  const inBothOrders = (key: SigningKey, copies: Copies) =>
+    [copies, copies.toReversed()].map((each, index) =>
+      mirror.writeKeys(join(folder, `copies-${index}.asc`), ...each.map((copy) => ({ ...key, ...copy }))),
+    );
+  const armored = (key: Key) => ({ armoredPublicKey: key.armor() });
+
+  it("a revocation in any of them counts, of the key or of the subkey that signed", async () => {
+    const key = await newSigningKey({ date: created, subkeys: [{ sign: true }] });
+    const revokedKey = await revokeKey({ key: key.privateKey, format: "object" });
+    const { privateKey } = key;
+    const revokedSubkey = await readPrivateKey({ armoredKey: privateKey.armor() });
+    const [subkey] = privateKey.subkeys;
+    if (subkey === undefined) throw new Error("the key has no subkey");
+    revokedSubkey.subkeys = [await subkey.revoke(privateKey.keyPacket as SecretKeyPacket, { flag: 1 })];
+    await mirror.publish(engine, { signedBy: key, signedAt: new Date(Date.now() - 7 * dayMs) });
+    expect((await fetchFrom(mirror.url, mirror.writeKeys(join(folder, "one.asc"), key))).key).toBe(key.fingerprint);
+    rmSync(target, { recursive: true });
+    for (const revoked of [revokedKey.publicKey, revokedSubkey.toPublic()])
+      for (const file of inBothOrders(key, [key, armored(revoked)]))
+        await refused(fetchFrom(mirror.url, file), /revoked/);
+  });
+
+  it("the longer validity counts", async () => {
+    const key = await newSigningKey({ date: created, keyExpirationTime: (5 * dayMs) / 1000 });
+    const { privateKey } = await reformatKey({
+      privateKey: key.privateKey,
+      userIDs: [{ name: "Publisher", email: "publisher@example.com" }],
+      date: new Date(Date.now() - 4 * dayMs),
+      keyExpirationTime: 0,
+      format: "object",
+    });
+    await mirror.publish(engine, { signedBy: { ...key, privateKey } });
+    for (const file of inBothOrders(key, [key, armored(privateKey.toPublic())])) {
+      expect((await fetchFrom(mirror.url, file)).key).toBe(key.fingerprint);
+      rmSync(target, { recursive: true });
+    }
+    await refused(fetchFrom(mirror.url, mirror.writeKeys(join(folder, "one.asc"), key)), /expired/);
+  });
+});
+
 describe("checksums", () => {
   it("another archive than the signed one", async () => {
     mirror.put(engine, archive, zipOf([programPart(engine), { name: "more", content: "" }]));
@@ -184,6 +234,15 @@ describe("checksums", () => {
 
 describe("archives, although they are signed", () => {
   const program = programPart(engine);
+  const whole = zipOf([program, { name: "x", content: "" }]);
+  const end = whole.subarray(-22);
+  const streamed = zipOf([{ ...program, isStreamed: true }]);
+  const directoryOf = (archived: Buffer) => archived.readUInt32LE(archived.length - 6);
+  function changed(archived: Buffer, at: number, value: number): Buffer {
+    const copy = Buffer.from(archived);
+    copy.writeUInt32LE(value, at);
+    return copy;
+  }
   const cases: [string, Buffer | readonly ZipPart[], RegExp][] = [
     [
       "a path outside it",
@@ -219,12 +278,34 @@ describe("archives, although they are signed", () => {
     ],
     ["no zip archive", Buffer.from("#!/bin/sh\n".repeat(100)), /not a zip archive/],
     ["nothing", Buffer.alloc(0), /not a zip archive/],
-    ["a truncated zip", zipOf([program]).subarray(0, -30), /not a zip archive/],
+    ["a truncated zip", whole.subarray(0, -30), /not a zip archive/],
+    ["bytes in front", [{ ...program, gap: Buffer.from("#!/bin/sh\n") }], /something between them/],
+    ["bytes in front that no offset counts", Buffer.concat([Buffer.alloc(9), whole]), /not at its end/],
+    ["bytes between entries", [program, { name: "x", content: "", gap: Buffer.alloc(1) }], /something between them/],
+    ["bytes before the directory", zipOf([program], Buffer.alloc(1)), /do not end where its directory begins/],
+    ["bytes behind the directory", Buffer.concat([whole.subarray(0, -22), Buffer.alloc(1), end]), /not at its end/],
+    ["bytes behind the end", Buffer.concat([whole, Buffer.alloc(1)]), /followed by something else/],
+    ["bytes behind a compressed file", [{ ...program, padding: Buffer.alloc(1) }], /followed by something else/],
+    ["a comment", Buffer.concat([whole.subarray(0, -2), Buffer.from([1, 0, 0])]), /followed by something else/],
+    ["two entries at one place", changed(whole, whole.length - 22 - 46 - 1 + 42, 0), /overlap/],
+    ["another size in the entry", [{ ...program, declared: { local: { size: 1 } } }], /differs/],
+    ["another packed size in the entry", [{ ...program, declared: { local: { packed: 1 } } }], /differs/],
+    ["another checksum in the entry", [{ ...program, declared: { local: { crc: 1 } } }], /differs/],
+    ["another method in the entry", [{ ...program, declared: { local: { method: 0 } } }], /differs/],
+    ["other flags in the entry", [{ ...program, declared: { local: { flags: 8 } } }], /differs/],
+    ["another checksum behind the entry", changed(streamed, directoryOf(streamed) - 12, 1), /differs/],
+    ["no checksum behind the entry", changed(streamed, directoryOf(streamed) - 16, 1), /checksum is missing/],
   ];
 
   it.each(cases)("%s", async (_, content, reason) => {
     await mirror.publish(engine, Buffer.isBuffer(content) ? { archive: content } : { parts: content });
     await refused(fetchFrom(), reason);
+  });
+
+  it("one that was written as a stream is accepted", async () => {
+    await mirror.publish(engine, { archive: streamed });
+    await fetchFrom();
+    expect(readFileSync(join(target, "terraform"), "utf8")).toBe(program.content);
   });
 });
 

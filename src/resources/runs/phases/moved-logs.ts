@@ -58,11 +58,14 @@ export async function readMovedLog(
 const logsPerPage = 50;
 const chunksPerStep = 100;
 
-/** `plainLog` yields the log's bytes in order. Returns the number of moved logs. */
-export async function moveEndedLogs(work: JobContext, plainLog: PlainLog): Promise<number> {
+/** `plainLog` yields the log's bytes in order. `damaged` gets the logs that could not be moved. Returns the number of the others. */
+export async function moveEndedLogs(
+  work: JobContext,
+  plainLog: PlainLog,
+  damaged: Map<string, unknown>,
+): Promise<number> {
   if (work.context.options.contentPlace === undefined) return 0;
   let handled = 0;
-  let failure: unknown;
   for (let after = ""; !work.signal.aborted;) {
     const logs = await findUnmovedLogs(work.context.database.reader, after, logsPerPage);
     for (const log of logs) {
@@ -73,15 +76,13 @@ export async function moveEndedLogs(work: JobContext, plainLog: PlainLog): Promi
         handled += 1;
       } catch (error) {
         if (error instanceof AppError && error.code === "unavailable") throw error;
-        // A damaged log must not block the others.
-        failure = error;
+        if (!work.signal.aborted) damaged.set(log.id, error);
       }
     }
     const last = logs.at(-1);
     if (last === undefined) break;
     after = last.id;
   }
-  if (failure !== undefined && !work.signal.aborted) throw failure;
   return handled;
 }
 
@@ -144,6 +145,8 @@ async function moveLog(
     return true;
   } catch (error) {
     await discardUpload(context, { id, ...target.reference });
+    // Another process has moved it meanwhile, and deleted what was being read.
+    if (!(await step((tx) => lockUnmovedLog(tx, log.id)))) return true;
     throw contentError(error);
   }
 }

@@ -35,6 +35,7 @@ import {
   toLoadedRun,
   type TransitionColumns,
   newRun,
+  noVersionReason,
   unsupportedReason,
   runFaults,
   type RunInput,
@@ -59,7 +60,7 @@ import { runFactsOf, type LoadedRun } from "./view.ts";
 
 type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
-/** An unsupported feature makes the run `errored`: ignoring it would do something else. Throws `invalid`. */
+/** An unsupported feature makes the run `errored`: ignoring it would do something else. So does a version that it would wait for without end. Throws `invalid`. */
 export async function createRun(
   tx: Tx,
   context: Context,
@@ -69,19 +70,19 @@ export async function createRun(
   const configuration = await configurationFor(tx, context, workspace, input);
   throwIfInvalid(runFaults(input, workspace, configuration));
   const requestedVersion = input.engineVersion ?? workspace.engineVersion;
+  const engineVersion = await engineVersionFor(tx, context, workspace, requestedVersion);
   const id = newId("runs");
   const row = newRun(input, {
     id,
     workspace,
     configuration: configuration as UsableConfiguration,
-    // With an unknown version, the run waits, and its `waiting-for` names the version.
-    engineVersion: (await engineVersionFor(tx, context, workspace, requestedVersion)) ?? requestedVersion,
+    engineVersion: engineVersion ?? requestedVersion,
     mayApply: input.isAutomatic === true || workspacePermissions(workspace)["can-queue-apply"],
     createdAt: now(),
     variables: input.variables?.length ? sealRunVariables(context, id, input.variables) : null,
     context,
   });
-  const refusal = unsupportedReason(input);
+  const refusal = unsupportedReason(input) ?? (engineVersion === undefined ? noVersionReason(row) : undefined);
   const waiting = toLoadedRun(row, workspace, configuration?.approvedAt ?? null);
   const run = await insertNewRun(
     new TransitionRecorder(tx, context, workspace, workspace.id),

@@ -21,7 +21,7 @@ import {
   timestampNameOf,
   type StatusTransition,
 } from "./state-machine.ts";
-import { coolOffMs, type LoadedRun } from "./view.ts";
+import { coolOffMs, engineNames, type LoadedRun } from "./view.ts";
 
 export interface RunInput extends CreateAttributes<typeof runs> {
   readonly configurationVersionId?: string | null | undefined;
@@ -105,6 +105,9 @@ export const unsupportedReason = ({ invokeActionAddrs }: Pick<RunInput, "invokeA
   invokeActionAddrs?.length
     ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."
     : undefined;
+
+export const noVersionReason = ({ engine, engineVersion }: Pick<RunTable, "engine" | "engineVersion">): string =>
+  `No version of ${engineNames[engine] ?? engine} that is known here or that an agent has meets '${engineVersion}', so nothing was planned. Change the workspace's engine-version, then start another run.`;
 
 interface NewRunFacts {
   readonly id: string;

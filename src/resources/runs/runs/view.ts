@@ -102,7 +102,7 @@ export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "cre
   return stamps.reduce((latest, stamp) => (stamp > latest ? stamp : latest), createdAt);
 }
 
-const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };
+export const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };
 
 /** Null if it waits for nothing, or for a confirmation that such a run always needs. */
 export function waitingForOf(run: RunView): string | null {

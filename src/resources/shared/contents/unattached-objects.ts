@@ -2,7 +2,6 @@
 import { sql } from "kysely";
 import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { UnattachedObjectTable } from "../../../database/schema/contents.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { leftPlaceFact } from "./left-place.ts";
 
@@ -91,15 +90,23 @@ export async function detachObject(tx: Tx, { place, name }: ObjectReference): Pr
   await tx.db.insertInto("unattachedObjects").values({ place, name, status: "removed", since: now() }).execute();
 }
 
-/** After a failed upload. Leaves an object alone that a content uses: its commit can have succeeded although the connection broke. */
+/** After a failed upload. Leaves an object alone that a content uses: its commit can succeed although the connection broke. */
 export async function discardObject(tx: Tx, { place, name }: ObjectReference): Promise<void> {
   const since = now();
+  const changes = { status: "discarded", since } as const;
+  // Waits for a commit that is still under way, so that the next statement sees the content that it makes visible.
+  await tx.db
+    .updateTable("unattachedObjects")
+    .set(changes)
+    .where("place", "=", place)
+    .where("name", "=", name)
+    .execute();
   const used = tx.db.selectFrom("contents").select("id").where("place", "=", place).where("object", "=", name);
   if ((await used.executeTakeFirst()) !== undefined) return;
   await tx.db
     .insertInto("unattachedObjects")
-    .values({ place, name, status: "discarded", since })
-    .onConflict((taken) => taken.columns(["place", "name"]).doUpdateSet({ status: "discarded", since }))
+    .values({ place, name, ...changes })
+    .onConflict((taken) => taken.columns(["place", "name"]).doNothing())
     .execute();
 }
 
@@ -112,12 +119,13 @@ export async function findDeletable(
   tx: Tx,
   place: string,
   { writing, removed }: ObjectCutoffs,
-  limit: number,
-): Promise<Pick<UnattachedObjectTable, "name" | "status">[]> {
-  return tx.db
+  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
+): Promise<string[]> {
+  const rows = await tx.db
     .selectFrom("unattachedObjects")
-    .select(["name", "status"])
+    .select("name")
     .where("place", "=", place)
+    .where(({ not }) => not(tx.dialect.isOneOf(sql.ref("name"), except)))
     .where((where) =>
       where.or([
         where("status", "in", ["discarded", "deleting"]),
@@ -128,6 +136,7 @@ export async function findDeletable(
     .orderBy("status")
     .limit(limit)
     .execute();
+  return rows.map(({ name }) => name);
 }
 
 /** From here on no upload can be completed with them. Returns those that were still as they were found. */

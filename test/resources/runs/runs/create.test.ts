@@ -199,18 +199,31 @@ describe("createRun", () => {
     ]);
   });
 
-  it("a constraint on OpenTofu selects the newest version that an agent has; without one, waiting-for names it", async () => {
+  it("a constraint on OpenTofu selects the newest version that an agent has", async () => {
     await makeAgent(api, await makeSitePool(api));
     const versionOf = async (constraint: string) => {
       const workspace = await makeRunnable(api, org.name, { engine: "tofu", "engine-version": constraint });
       return (await makeRun(org.owner, workspace.id)).attributes;
     };
     expect(await versionOf("~> 1.10.0")).toMatchObject({ engine: "tofu", "engine-version": "1.10.6" });
-    expect(await versionOf(">= 2.0.0")).toMatchObject({
-      "engine-version": ">= 2.0.0",
-      "waiting-for": expect.stringContaining("with OpenTofu >= 2.0.0: none of them has it."),
-    });
   });
+
+  it.each([false, true])(
+    "ends immediately if no version meets the workspace's constraint, with the reason (an agent fetches engines: %s)",
+    async (isFetching) => {
+      const { agent } = await makeSitePool(api);
+      const engines = { tofu: ["1.10.6"] };
+      data(await agent.post("/agents", resource("agents", { name: "a", engines, "fetches-engines": isFetching })));
+      const workspace = await makeRunnable(api, org.name, { engine: "tofu", "engine-version": ">= 99.0.0" });
+      const run = await makeRun(org.owner, workspace.id);
+      expect(run.attributes).toMatchObject({ status: "errored", "engine-version": ">= 99.0.0", "waiting-for": null });
+      const plan = data(await org.owner.get(`/plans/${run.relationships.plan.data.id}`));
+      const log = await (await fetch(`${plan.attributes["log-read-url"]}?limit=1000&offset=0`)).text();
+      expect(log).toContain("No version of OpenTofu that is known here or that an agent has meets '>= 99.0.0'");
+      const events = await org.owner.get(`/runs/${run.id}/run-events`);
+      expect(events.body.data[1].attributes.description).toContain("meets '>= 99.0.0'");
+    },
+  );
 
   it("the engine and its version are resolved at creation", async () => {
     const workspace = await makeRunnable(api, org.name, { engine: "terraform", "engine-version": "~> 1.5.0" });
