@@ -8,7 +8,7 @@ import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
 import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { pipelined } from "../pipelined.ts";
 import {
-  type ExecutionOptions,
+  type StatementOptions,
   type RowShape,
   StatementExecution,
   type StatementResult,
@@ -202,7 +202,7 @@ export class PostgresConnection implements DatabaseConnection {
     return (await pipelined([this.waitForBegin(), executed]))[1];
   }
 
-  async #runWithReconnect(query: CompiledQuery, options: ExecutionOptions | undefined): Promise<StatementResult> {
+  async #runWithReconnect(query: CompiledQuery, options: StatementOptions | undefined): Promise<StatementResult> {
     const isRepeatable = isReading(query.sql);
     for (let reconnects = 0; ; reconnects += 1) {
       try {
@@ -216,7 +216,7 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  async #execute(text: string, parameters: readonly unknown[], options?: ExecutionOptions): Promise<StatementResult> {
+  async #execute(text: string, parameters: readonly unknown[], options?: StatementOptions): Promise<StatementResult> {
     return this.#waitFor(
       (client) => client.query(new StatementExecution(text, toParameters(parameters), options)).result,
     );

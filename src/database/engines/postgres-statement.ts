@@ -15,7 +15,7 @@ export interface StatementResult {
   readonly shape: RowShape | undefined;
 }
 
-export interface ExecutionOptions {
+export interface StatementOptions {
   /** Prepares the statement. */
   readonly name?: string;
   /** Of an earlier execution. */
@@ -53,7 +53,7 @@ export class StatementExecution extends pg.Query {
   #shape: RowShape | undefined;
   #rowCount = 0;
 
-  constructor(text: string, values: unknown[], { name, shape }: ExecutionOptions = {}) {
+  constructor(text: string, values: unknown[], { name, shape }: StatementOptions = {}) {
     super(text, values);
     if (name !== undefined) Object.assign(this, { name });
     const { promise, ...settle } = Promise.withResolvers<StatementResult>();
