@@ -24,7 +24,7 @@ interface ZipEntry {
   readonly mode: number;
 }
 
-/** The end of the entries and the beginning of their directory are the same. */
+/** `start`: the offset of the directory, where the entries end. */
 interface ZipDirectory {
   readonly entries: readonly ZipEntry[];
   readonly start: number;

@@ -119,7 +119,7 @@ export class EngineCache {
     }
   }
 
-  /** What killed processes were writing or removing. The lock says that nobody does so any more. */
+  /** Removes what killed processes were writing or removing. With the lock, no live process does so. */
   async #removeLeftovers(): Promise<void> {
     for (const name of await readdir(this.#privateFolder)) {
       const [, product, version, suffix] = leftover.exec(name) ?? [];
@@ -132,7 +132,7 @@ export class EngineCache {
         release = (await isLeft()) ? this.#locks.tryLock(keyOf(engine), "exclusive") : undefined;
         if (release !== undefined && (await isLeft())) await removeTree(join(this.#privateFolder, name));
       } catch {
-        // It is another user's, who removes it.
+        // It belongs to another user, whose agents remove it.
       }
       release?.();
     }

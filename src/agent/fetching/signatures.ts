@@ -53,7 +53,7 @@ export async function verifySignature(
   const [signer] = signature.getSigningKeyIDs();
   let reason =
     signer === undefined ? "it contains no signature" : `${nameOf(signer)} is not one that signs engines here`;
-  // Each by itself: the library would ask only the first of several copies of a key, of which another one may be extended.
+  // One key at a time: of several copies of a key the library uses only the first, and another may be valid for longer.
   for (const key of keys) {
     const { signatures } = await verify({ message, signature, verificationKeys: key, format: "binary" });
     for (const { keyID, verified } of signatures) {

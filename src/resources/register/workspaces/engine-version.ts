@@ -15,7 +15,7 @@ interface SentExecution {
   readonly executionMode?: string | undefined;
 }
 
-/** Of the site's agents, which execute most workspaces: can be read before the project tells whether they execute this one. */
+/** Offers of the site's agents, which execute most workspaces. They can be read before the project, which decides whether they apply. */
 export async function likelyEngineOffers(
   tx: Tx,
   { hooks, options }: Pick<Context, "hooks" | "options">,
@@ -27,7 +27,7 @@ export async function likelyEngineOffers(
   return hooks.runs.engineOffers(tx, product, { organizationId: organization.id, agentPoolId: null });
 }
 
-/** `siteOffers`: of `likelyEngineOffers`. */
+/** `siteOffers`: the result of `likelyEngineOffers`. */
 export async function defaultEngineVersion(
   tx: Tx,
   { hooks, options }: Pick<Context, "hooks" | "options">,

@@ -60,7 +60,7 @@ import { runFactsOf, type LoadedRun } from "./view.ts";
 
 type WorkspaceKey = Pick<RunTable, "organizationId" | "workspaceId">;
 
-/** An unsupported feature makes the run `errored`: ignoring it would do something else. So does a version that it would wait for without end. Throws `invalid`. */
+/** An unsupported feature makes the run `errored`: ignoring it would do something else. So does a constraint that no version meets: the run would wait forever. Throws `invalid`. */
 export async function createRun(
   tx: Tx,
   context: Context,

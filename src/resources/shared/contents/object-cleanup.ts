@@ -9,12 +9,12 @@ const dayMs = 24 * 3_600_000;
 const abandonedMs = dayMs;
 const objectsPerStep = 100;
 const deletionsAtOnce = 8;
-/** More are not the fault of single objects. */
+/** After so many refusals the store is at fault, not single objects. */
 const refusedMax = 100;
 
 /**
  * Claims the row, deletes the object and its unfinished upload, then the row: a crash in between leaves a row. An object that the store
- * refuses to delete does not keep others. Throws the first refusal, or that the store is unavailable.
+ * refuses to delete does not keep others from being deleted. Throws the first refusal, or that the store is unavailable.
  */
 export async function deleteUnattachedObjects(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
