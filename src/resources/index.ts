@@ -227,6 +227,10 @@ export const hooks: Hooks = {
     listUnfinished: unfinishedRunIds,
     auditRunsOfDeletedWorkspace,
   },
+  accessRules: {
+    enforceRules: async () => {},
+    matchRules: async (_tx, _context, _organization, changes) => changes.map(() => []),
+  },
   loaders,
 };
 

@@ -4,7 +4,7 @@ import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
 import type { Handlers, IfMatch, MountedResource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { ContentPlace } from "./contents/content-place.ts";
-import type { Hooks } from "./hooks.ts";
+import type { AccessChange, Hooks, RuleMatch } from "./hooks.ts";
 
 export interface ServiceOptions {
   readonly organizationCreation: "site-admins" | "anyone";
@@ -55,12 +55,29 @@ export interface SignInLimiter {
   recordSuccess(name: string): void;
 }
 
+/** How access rules apply to the changes of a context. */
+export interface AccessRuleScope {
+  /** `skip`: the caller needs only the effects of the changes, and rolls them back. */
+  readonly mode: "enforce" | "skip";
+  /** The changes are executed by an approved access request. */
+  readonly isApproved: boolean;
+  readonly isBreakGlass: boolean;
+  /** Called for each match, also of a rule that then refuses the change. */
+  readonly onMatch?: (change: AccessChange, match: RuleMatch) => void;
+}
+
 export interface Context {
   readonly actor: Actor;
   readonly database: Database;
   readonly options: ServiceOptions;
   readonly vault: Vault;
   readonly requestId: string;
+  /** Absent: rules are enforced, and those that advise are shown in `meta.warnings` of the response. */
+  readonly accessRules?: AccessRuleScope;
+  /** The access request that the changes belong to; their audit events name it. */
+  readonly accessRequestId?: string;
+  /** Adds a warning to the response's `meta.warnings`. Call after the commit. */
+  readonly warn?: (match: RuleMatch) => void;
   /** Set for operations that accept `If-Match`; they must check it before their transaction commits. */
   readonly ifMatch?: IfMatch;
   readonly hooks: Hooks;

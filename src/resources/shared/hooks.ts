@@ -122,7 +122,59 @@ export interface RunHooks {
   ): Promise<void>;
 }
 
+/** A change of access as access rules see it. */
+export interface AccessChange {
+  readonly action:
+    | "grant"
+    | "update"
+    | "revoke"
+    | "addMember"
+    | "removeMember"
+    | "updateTeam"
+    | "moveWorkspace"
+    | "createToken";
+  /** The team for its members, organization access and tokens; the organization for its token; the target project for a move. */
+  readonly resource: { readonly type: "organizations" | "teams" | "projects" | "workspaces"; readonly id: string };
+  readonly teamId?: string;
+  readonly userId?: string;
+  readonly access?: string;
+  /** Newly given, spelled as on the wire. */
+  readonly permissions: readonly string[];
+  readonly expiresAt?: string | null;
+  readonly reason?: string | null;
+}
+
+export interface RuleMatch {
+  readonly rule: { readonly id: string; readonly name: string; readonly enforcement: "forbid" | "approval" | "advise" };
+  /** The policy's `@message`, else the rule's name. */
+  readonly message: string;
+}
+
+/** Loaded by the statement that locks the change's subject, so that an organization without rules costs no statement more. */
+export interface RuledOrganization {
+  readonly organizationId: string;
+  readonly enabledRuleCount: number;
+}
+
+export interface AccessRuleHooks {
+  /** Call after the permission checks and before the first write. Throws `forbidden` if a rule refuses a change. */
+  enforceRules(
+    tx: Tx,
+    context: Context,
+    organization: RuledOrganization,
+    changes: readonly AccessChange[],
+  ): Promise<void>;
+  /** The rules that match each change; for callers that skip what a rule refuses. */
+  matchRules(
+    tx: Tx,
+    context: Pick<Context, "actor" | "accessRules">,
+    organization: RuledOrganization,
+    changes: readonly AccessChange[],
+  ): Promise<readonly (readonly RuleMatch[])[]>;
+}
+
 export interface Hooks {
+  readonly accessRules: AccessRuleHooks;
   readonly organizations: OrganizationHooks;
   readonly scopes: ScopeHooks;
   readonly agentTokens: AgentTokenHooks;
