@@ -51,3 +51,43 @@ export const moveChange = (project: string, workspaces: readonly string[]): Acce
   path: `/projects/${project}/relationships/workspaces`,
   body: { data: workspaces.map((id) => ({ type: "workspaces", id })) },
 });
+
+/** Stands for the person who takes an offer. */
+export const takerId = "$user";
+
+export const joinTeamChange = (team: string, user: string): AccessChange => ({
+  method: "POST",
+  path: `/teams/${team}/relationships/users`,
+  body: { data: [{ type: "users", id: user }] },
+});
+
+/** A change that gives access, as its parts. */
+export type GivingChange =
+  | {
+      readonly gives: "grant";
+      readonly kind: AccessTargetKind;
+      readonly targetId: string;
+      readonly teamId: string;
+      readonly attributes: Readonly<Record<string, any>> & { readonly access: string };
+    }
+  | { readonly gives: "seat"; readonly teamId: string; readonly userIds: readonly string[] };
+
+const seatPath = /^\/teams\/([^/]+)\/relationships\/(users|organization-memberships)$/;
+
+/** Undefined for every other change. */
+export function givingChangeOf({ method, path, body }: AccessChange): GivingChange | undefined {
+  if (method !== "POST") return undefined;
+  const place = path.replace(/^\/api\/v2/, "");
+  const data = (body as { readonly data?: any } | undefined)?.data;
+  for (const kind of ["project", "workspace"] as const) {
+    if (place !== `/${grantTypes[kind]}`) continue;
+    const teamId: unknown = data?.relationships?.team?.data?.id;
+    const targetId: unknown = data?.relationships?.[kind]?.data?.id;
+    const attributes = data?.attributes ?? {};
+    if (typeof teamId === "string" && typeof targetId === "string" && typeof attributes.access === "string")
+      return { gives: "grant", kind, targetId, teamId, attributes };
+  }
+  const teamId = seatPath.exec(place)?.[1];
+  if (teamId === undefined || !Array.isArray(data)) return undefined;
+  return { gives: "seat", teamId: decodeURIComponent(teamId), userIds: data.map(({ id }) => String(id)) };
+}

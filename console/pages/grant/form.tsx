@@ -1,16 +1,10 @@
 /** The level, expiry and reason of a grant, with a preview of its effects. */
-import { Alert, Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Alert, Group, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { grantChange } from "../../access/changes.ts";
-import {
-  attributesOf,
-  type CustomPermissions,
-  choicesOn,
-  chosenPermissionsOf,
-  levelsOn,
-  defaultPermissions,
-} from "../../access/columns.ts";
+import { attributesOf, type CustomPermissions, chosenPermissionsOf, defaultPermissions } from "../../access/columns.ts";
+import { CustomPermissionInputs, LevelInput } from "../../access/level-input.tsx";
 import { type FieldFaults, Preview } from "../../access/preview.tsx";
 import type { AccessTargetKind } from "../../access/words.ts";
 import { type Expiry, expiryFault, expiryInstant } from "../../ui/expiry.ts";
@@ -87,7 +81,9 @@ export function GrantForm(props: GrantFormProps) {
           error={faults["expires-at"]}
         />
       </Group>
-      {draft.level === "custom" && <Custom kind={kind} chosen={draft.chosen} onChange={(chosen) => set({ chosen })} />}
+      {draft.level === "custom" && (
+        <CustomPermissionInputs kind={kind} chosen={draft.chosen} onChange={(chosen) => set({ chosen })} />
+      )}
       <TextInput
         label="Reason"
         description="Shown when someone asks why."
@@ -120,68 +116,3 @@ export function GrantForm(props: GrantFormProps) {
 }
 
 const fields = ["expires-at", "reason"];
-
-interface LevelInputProps {
-  readonly kind: AccessTargetKind;
-  readonly value: string;
-  readonly onChange: (level: string) => void;
-}
-
-function LevelInput({ kind, value, onChange }: LevelInputProps) {
-  const id = useId();
-  const levels = levelsOn[kind];
-  return (
-    <Input.Wrapper label="Level" labelElement="div" labelProps={{ id }} w={{ base: "100%", xs: 340 }}>
-      <SegmentedControl
-        display="flex"
-        mt={2}
-        size="xs"
-        aria-labelledby={id}
-        data={levels.map(({ value }) => value)}
-        value={value}
-        onChange={onChange}
-      />
-      <Input.Description mt={4} aria-live="polite">
-        {levels.find((level) => level.value === value)?.about}
-      </Input.Description>
-    </Input.Wrapper>
-  );
-}
-
-interface CustomProps {
-  readonly kind: AccessTargetKind;
-  readonly chosen: CustomPermissions;
-  readonly onChange: (chosen: CustomPermissions) => void;
-}
-
-function Custom({ kind, chosen, onChange }: CustomProps) {
-  const several = choicesOn[kind].filter(({ options }) => options !== undefined);
-  const single = choicesOn[kind].filter(({ options }) => options === undefined);
-  return (
-    <Stack gap="sm" role="group" aria-label="Permissions">
-      <SimpleGrid cols={{ base: 2, sm: 3 }} spacing="sm">
-        {several.map(({ attribute, label, options = [] }) => (
-          <Select
-            key={attribute}
-            size="xs"
-            label={label}
-            data={[...options]}
-            value={String(chosen[attribute] ?? options[0])}
-            onChange={(value) => onChange({ ...chosen, [attribute]: value ?? "" })}
-          />
-        ))}
-      </SimpleGrid>
-      <Group gap="lg">
-        {single.map(({ attribute, label }) => (
-          <Checkbox
-            key={attribute}
-            size="xs"
-            label={label}
-            checked={chosen[attribute] === true}
-            onChange={(event) => onChange({ ...chosen, [attribute]: event.currentTarget.checked })}
-          />
-        ))}
-      </Group>
-    </Stack>
-  );
-}
