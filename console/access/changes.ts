@@ -91,3 +91,33 @@ export function givingChangeOf({ method, path, body }: AccessChange): GivingChan
   if (teamId === undefined || !Array.isArray(data)) return undefined;
   return { gives: "seat", teamId: decodeURIComponent(teamId), userIds: data.map(({ id }) => String(id)) };
 }
+
+/** Only new grants and seats can end. */
+export const canEnd = (change: AccessChange): boolean => givingChangeOf(change) !== undefined;
+
+interface GrantTerms {
+  readonly reason?: string;
+  readonly "expires-at"?: string;
+}
+
+const isSaid = (value: unknown) => value !== null && value !== undefined && value !== "";
+
+/** What a change says itself wins. */
+const withTerms = (own: object | undefined, terms: GrantTerms): object => ({
+  ...own,
+  ...terms,
+  ...Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => isSaid(value))),
+});
+
+/** Gives new grants and seats a reason and an expiry, unless they have their own. */
+export function changesWith(changes: readonly AccessChange[], terms: GrantTerms): readonly AccessChange[] {
+  return changes.map((change) => {
+    const gives = givingChangeOf(change)?.gives;
+    const { data } = (change.body ?? {}) as { readonly data?: any };
+    if (gives === "grant")
+      return { ...change, body: { data: { ...data, attributes: withTerms(data.attributes, terms) } } };
+    if (gives === undefined) return change;
+    const seats = data as readonly { readonly meta?: object }[];
+    return { ...change, body: { data: seats.map((seat) => ({ ...seat, meta: withTerms(seat.meta, terms) })) } };
+  });
+}

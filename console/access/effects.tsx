@@ -10,17 +10,22 @@ import classes from "./access.module.css";
 const groupsAtFirst = 8;
 const subjectsAtFirst = 8;
 
-export function Effects({ preview }: { readonly preview: AccessPreview }) {
+interface EffectsProps {
+  readonly preview: AccessEffects;
+  readonly isPast?: boolean;
+}
+
+export function Effects({ preview, isPast = false }: EffectsProps) {
   const [all, setAll] = useState(false);
   const groups = groupsOf(preview);
   const unseen = [preview["unseen-gains"], preview["unseen-losses"]].reduce(
-    (sum, { teams, users }) => sum + teams + users,
+    (sum, { teams, users } = nobody) => sum + teams + users,
     0,
   );
   return (
-    <Stack gap="xs" role="region" aria-label="What would change">
+    <Stack gap="xs" role="region" aria-label={isPast ? "What changed" : "What would change"}>
       <Text fw={600} aria-live="polite">
-        {summaryOf(preview)}
+        {summaryOf(preview, isPast)}
       </Text>
       {groups.length > 0 && (
         <List listStyleType="none" fz="sm" spacing={6} aria-label="Who gains and loses what">
@@ -95,6 +100,10 @@ const Name = ({ subject: { type, name } }: { readonly subject: AffectedSubject }
 export type AccessPreview = Attributes<"access-previews">;
 type AccessDifference = AccessPreview["gains"][number];
 type Unseen = AccessPreview["unseen-gains"];
+/** Of a preview or of an access request. */
+export type AccessEffects = Pick<AccessPreview, "gains" | "losses"> &
+  Partial<Pick<AccessPreview, "unseen-gains" | "unseen-losses">>;
+const nobody: Unseen = { teams: 0, users: 0 };
 export type AffectedSubject = AccessDifference["subject"];
 
 export interface EffectGroup {
@@ -161,8 +170,11 @@ function objectOf(differences: readonly AccessDifference[]): string {
   return differences.some(isAboutReading) ? "access or permissions on" : "permissions on";
 }
 
+const verbs = { gain: "gained", lose: "lost" } as const;
+
 function sentenceOf(
   verb: "gain" | "lose",
+  isPast: boolean,
   differences: readonly AccessDifference[],
   unseen: Unseen,
 ): string | undefined {
@@ -181,13 +193,14 @@ function sentenceOf(
         ? "access"
         : "permissions in the organization"
       : `${objectOf(differences)} ${extent}`;
-  return `${who} ${people + teams > 1 ? verb : `${verb}s`} ${what}.`;
+  return `${who} ${isPast ? verbs[verb] : people + teams > 1 ? verb : `${verb}s`} ${what}.`;
 }
 
-export function summaryOf(preview: AccessPreview): string {
-  const gain = sentenceOf("gain", preview.gains, preview["unseen-gains"]);
-  const loss = sentenceOf("lose", preview.losses, preview["unseen-losses"]);
-  if (gain === undefined && loss === undefined) return "Nobody gains or loses access.";
-  if (gain === undefined) return `${loss} Nobody gains access.`;
-  return `${gain} ${loss ?? "Nobody loses access."}`;
+export function summaryOf(preview: AccessEffects, isPast = false): string {
+  const gain = sentenceOf("gain", isPast, preview.gains, preview["unseen-gains"] ?? nobody);
+  const loss = sentenceOf("lose", isPast, preview.losses, preview["unseen-losses"] ?? nobody);
+  const [gains, loses] = isPast ? [verbs.gain, verbs.lose] : ["gains", "loses"];
+  if (gain === undefined && loss === undefined) return `Nobody ${gains} or ${loses} access.`;
+  if (gain === undefined) return `${loss} Nobody ${gains} access.`;
+  return `${gain} ${loss ?? `Nobody ${loses} access.`}`;
 }

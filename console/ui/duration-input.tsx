@@ -11,29 +11,37 @@ interface DurationInputProps {
   readonly value: number | null;
   readonly onChange: (seconds: number | null) => void;
   readonly choices?: readonly DurationChoice[];
+  /** The label of the choice of no duration; with it, null is that choice. */
+  readonly none?: string;
   readonly error?: ReactNode;
 }
 
 const minute = 60;
 
 export function DurationInput(props: DurationInputProps) {
-  const { label, description, value, onChange, choices = usualDurations, error } = props;
+  const { label, description, value, onChange, choices = usualDurations, none, error } = props;
   const id = useId();
-  const isUsual = choices.some(({ seconds }) => seconds === value);
+  const isUsual = choices.some(({ seconds }) => seconds === value) || (none !== undefined && value === null);
   const [isCustom, setCustom] = useState(!isUsual);
   const choose = (key: string) => {
     setCustom(key === "custom");
-    if (key !== "custom") onChange(Number(key));
+    if (key === "none") onChange(null);
+    else if (key !== "custom") onChange(Number(key));
   };
   return (
     <Input.Wrapper label={label} labelElement="div" labelProps={{ id }} error={!isCustom && error}>
       <Group gap={6} role="radiogroup" aria-labelledby={id} pt={2}>
-        <Chip.Group value={isCustom ? "custom" : String(value)} onChange={choose}>
+        <Chip.Group value={isCustom ? "custom" : String(value ?? "none")} onChange={choose}>
           {choices.map(({ seconds, label }) => (
             <Chip key={seconds} name={id} value={String(seconds)} size="xs" radius="sm">
               {label}
             </Chip>
           ))}
+          {none !== undefined && (
+            <Chip name={id} value="none" size="xs" radius="sm">
+              {none}
+            </Chip>
+          )}
           <Chip name={id} value="custom" size="xs" radius="sm">
             Custom
           </Chip>

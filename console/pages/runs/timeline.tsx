@@ -8,7 +8,7 @@ import { Section } from "../../ui/page.tsx";
 import { QueryContent, LoadingRows } from "../../components/states.tsx";
 import { When, sentenceCase } from "../../ui/text.tsx";
 import type { RunDetails } from "./status-line.tsx";
-import classes from "./timeline.module.css";
+import classes from "../../ui/timeline.module.css";
 import { runEvents } from "../../api/detail-queries.ts";
 
 export function Timeline({ details: { run } }: { readonly details: RunDetails }) {
