@@ -90,6 +90,14 @@ export const paths = {
   personLeaving: (organization: string, id: string) => `${person(organization, id)}/leaving`,
   holders: (organization: string, permission?: string) =>
     withSearch(`${inOrganization(organization)}/who-can`, { permission }),
+  accessOffers: (organization: string, take?: string) => withSearch(`${inOrganization(organization)}/offers`, { take }),
+  newAccessOffer: (organization: string) => `${inOrganization(organization)}/offers/new`,
+  accessOffer: (organization: string, id: string) => `${inOrganization(organization)}/offers/${part(id)}`,
+  accessRules: (organization: string) => `${inOrganization(organization)}/rules`,
+  newAccessRule: (organization: string) => `${inOrganization(organization)}/rules/new`,
+  accessViolations: (organization: string, rule?: string) =>
+    withSearch(`${inOrganization(organization)}/rules/violations`, { rule }),
+  accessRule: (organization: string, id: string) => `${inOrganization(organization)}/rules/${part(id)}`,
   tokens: (organization: string) => `${inOrganization(organization)}/tokens`,
   tokenReach: (organization: string, id: string) => `${inOrganization(organization)}/tokens/${part(id)}`,
   audit: (organization: string) => `${inOrganization(organization)}/audit`,
