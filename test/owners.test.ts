@@ -36,6 +36,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/sharing/team-access": ["teamProjects", "teamWorkspaces"],
   "resources/variables/vars": ["vars"],
   "resources/variables/varsets": ["varsets", "varsetWorkspaces", "varsetProjects"],
+  "resources/governance/access-rules": ["accessRules"],
   "resources/connections/ssh-keys": ["sshKeys"],
   "resources/connections/agent-pools": ["agentPools", "agentPoolScopes"],
   "resources/connections/agent-tokens": ["agentTokens"],

@@ -52,6 +52,7 @@ import { organizationChanges } from "./migrations/0055-organization-changes.ts";
 import { closedOrganizations } from "./migrations/0057-closed-organizations.ts";
 import { fetchedEngines } from "./migrations/0059-fetched-engines.ts";
 import { offeredEngines } from "./migrations/0060-offered-engines.ts";
+import { accessRules } from "./migrations/0061-access-rules.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { recordOnlineSteps, runOnlineSteps, runOnlineStepsIn } from "./online-steps.ts";
 
@@ -96,6 +97,7 @@ export const migrations: readonly Migration[] = [
   closedOrganizations,
   fetchedEngines,
   offeredEngines,
+  accessRules,
 ];
 
 export type MigrationReport = (line: string, isNew: boolean) => void;

@@ -32,6 +32,7 @@ import { adminOrganizationResource } from "./identity/admin-organizations/operat
 import { authorizationResource } from "./identity/authorizations/operations.ts";
 import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
+import { accessRuleResource } from "./governance/access-rules/operations.ts";
 import type { Hooks } from "./shared/hooks.ts";
 import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
@@ -143,6 +144,7 @@ export const resources: readonly MountedResource<Context>[] = [
   tagBindingResource,
   effectiveTagBindingResource,
   reservedTagKeyResource,
+  accessRuleResource,
   sshKeyResource,
   agentPoolResource,
   siteAgentPoolResource,

@@ -40,6 +40,15 @@ export async function makeTenant(api: Api): Promise<Tenant> {
     `/organizations/${org.name}/reserved-tag-keys`,
     resource("reserved-tag-keys", { key: unique("key") }),
   );
+  const rule = await org.owner.post(
+    `/organizations/${org.name}/access-rules`,
+    resource("access-rules", {
+      name: unique("rule"),
+      policy: "forbid (principal, action, resource);",
+      enforcement: "forbid",
+      enabled: false,
+    }),
+  );
   const variable = await org.owner.post(
     `/workspaces/${workspace.id}/vars`,
     resource("vars", { key: unique("key"), category: "terraform" }),
@@ -87,6 +96,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       team_workspace_id: teamWorkspaceId,
       ...(await makeConnections(api, org)),
       reserved_tag_key_id: data(reservedKey).id,
+      access_rule_id: data(rule).id,
       run_trigger_id: data(trigger).id,
       notification_configuration_id: await makeNotification(org, workspace.id),
       audit_webhook_id: await makeWebhook(org),

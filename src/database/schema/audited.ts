@@ -54,7 +54,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
     coveredBy: { invitations: "all", "organization-memberships": "all", users: "all" },
   },
   authorizations: { subjects: { id: "authorizations" }, needsNone: ["delete"] },
-  organizations: { subjects: { id: "organizations" }, needsNone: ["projectCount", "operations"] },
+  organizations: { subjects: { id: "organizations" }, needsNone: ["projectCount", "operations", "enabledRuleCount"] },
   openOrganizations: "a view, which is only read",
   organizationTokenTtlPolicies: {
     subjects: { id: "organization-token-ttl-policies" },
@@ -106,6 +106,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   tags: { subjects: { id: "tags" }, needsNone: ["instanceCount"], coveredBy: { workspaces: "all" } },
   workspaceTags: { subjects: { workspaceId: "workspaces", tagId: "tags" } },
   tagBindings: { subjects: { workspaceId: "workspaces", projectId: "projects" } },
+  accessRules: { subjects: { id: "access-rules" } },
   reservedTagKeys: { subjects: { id: "reserved-tag-keys" } },
   dataRetentionPolicies: { subjects: { id: "data-retention-policies" } },
 

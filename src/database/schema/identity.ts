@@ -85,6 +85,8 @@ export interface OrganizationTable {
   defaultProjectId: string;
   /** Maintained with every change, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
   projectCount: number;
+  /** Of its access rules. Not shown, so it raises no version. */
+  enabledRuleCount: number;
   createdAt: string;
   version: number;
   /** Raised by changes that other documents show (`shared/versions.ts`). */

@@ -41,6 +41,7 @@ import type {
   RunTriggerTable,
   SiteAgentPoolTable,
 } from "./runs.ts";
+import type { AccessRuleTable } from "./governance.ts";
 import type { ImportLinkTable } from "./imports.ts";
 import type {
   AuditNotificationTable,
@@ -132,6 +133,7 @@ export interface Schema {
   vars: VarTable;
   jobs: JobTable;
   importLinks: ImportLinkTable;
+  accessRules: AccessRuleTable;
   vcsDeliveries: VcsDeliveryTable;
   vcsEvents: VcsEventTable;
   vcsWebhooks: VcsWebhookTable;

@@ -4,7 +4,7 @@ import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
 import type { Handlers, IfMatch, MountedResource, ResourceDefinition } from "../../jsonapi/define.ts";
 import type { ContentPlace } from "./contents/content-place.ts";
-import type { AccessChange, Hooks, RuleMatch } from "./hooks.ts";
+import type { RuledChange, Hooks, RuleMatch } from "./hooks.ts";
 
 export interface ServiceOptions {
   readonly organizationCreation: "site-admins" | "anyone";
@@ -63,7 +63,7 @@ export interface AccessRuleScope {
   readonly isApproved: boolean;
   readonly isBreakGlass: boolean;
   /** Called for each match, also of a rule that then refuses the change. */
-  readonly onMatch?: (change: AccessChange, match: RuleMatch) => void;
+  readonly onMatch?: (change: RuledChange, match: RuleMatch) => void;
 }
 
 export interface Context {

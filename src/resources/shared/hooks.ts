@@ -123,7 +123,7 @@ export interface RunHooks {
 }
 
 /** A change of access as access rules see it. */
-export interface AccessChange {
+export interface RuledChange {
   readonly action:
     | "grant"
     | "update"
@@ -162,14 +162,14 @@ export interface AccessRuleHooks {
     tx: Tx,
     context: Context,
     organization: RuledOrganization,
-    changes: readonly AccessChange[],
+    changes: readonly RuledChange[],
   ): Promise<void>;
   /** The rules that match each change; for callers that skip what a rule refuses. */
   matchRules(
     tx: Tx,
     context: Pick<Context, "actor" | "accessRules">,
     organization: RuledOrganization,
-    changes: readonly AccessChange[],
+    changes: readonly RuledChange[],
   ): Promise<readonly (readonly RuleMatch[])[]>;
 }
 

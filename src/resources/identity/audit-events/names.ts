@@ -42,6 +42,7 @@ const sources: Readonly<Record<string, readonly NameSource[]>> = {
   vars: [{ from: "vars t", name: "t.key", parent: "coalesce(t.workspace_id, t.varset_id)" }],
   tags: [{ from: "tags t", name: "t.name" }],
   "reserved-tag-keys": [{ from: "reserved_tag_keys t", name: "t.key" }],
+  "access-rules": [{ from: "access_rules t", name: "t.name" }],
   "ssh-keys": [{ from: "ssh_keys t", name: "t.name" }],
   "agent-pools": [
     { from: "agent_pools t", name: "t.name" },

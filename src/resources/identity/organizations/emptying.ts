@@ -41,6 +41,7 @@ const emptiedTables: readonly (keyof Schema)[] = [
   "teamProjects",
   "dataRetentionPolicies",
   "reservedTagKeys",
+  "accessRules",
   "workspaces",
   "agents",
   "agentTokens",

@@ -17,6 +17,7 @@ export function newOrganization(
     ...identity,
     defaultAgentPoolId: null,
     projectCount: 1,
+    enabledRuleCount: 0,
     operations: 0,
     closedAt: null,
     version: 1,

@@ -48,6 +48,21 @@ export async function adjustProjectCount(
     .execute();
 }
 
+/** Call after each change of its access rules, with the organization locked as for removal. No document shows the count. */
+export async function countEnabledRules(
+  tx: Tx,
+  _by: Granted<object, "can-update">,
+  organizationId: string,
+): Promise<void> {
+  await tx.db
+    .updateTable("organizations")
+    .set({
+      enabledRuleCount: sql`(select count(*) from access_rules where organization_id = ${organizationId} and enabled = 1)`,
+    })
+    .where("id", "=", organizationId)
+    .execute();
+}
+
 /** Locks the organization for reference. From then on clients run remotely; this is never undone. */
 export async function markOperationsAvailable(tx: Tx, organizationId: string): Promise<void> {
   const organization = await tx.db
