@@ -34,6 +34,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/register/reserved-tag-keys": ["reservedTagKeys"],
   "resources/register/data-retention-policies": ["dataRetentionPolicies"],
   "resources/sharing/team-access": ["teamProjects", "teamWorkspaces"],
+  "resources/governance/access-offers": ["accessOffers", "accessOfferTeams"],
   "resources/variables/vars": ["vars"],
   "resources/variables/varsets": ["varsets", "varsetWorkspaces", "varsetProjects"],
   "resources/governance/access-rules": ["accessRules"],

@@ -91,8 +91,9 @@ export function actorName(actor: Actor): string {
   return "tokenId" in actor ? actor.name : actor.kind;
 }
 
+/** Null also for an actor whose changes are executed without a request of its own. */
 export function tokenIdOf(actor: Actor): string | null {
-  return "tokenId" in actor ? actor.tokenId : null;
+  return "tokenId" in actor && actor.tokenId !== "" ? actor.tokenId : null;
 }
 
 /** Requests for the audit log don't name the organization. */

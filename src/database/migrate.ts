@@ -53,6 +53,7 @@ import { closedOrganizations } from "./migrations/0057-closed-organizations.ts";
 import { fetchedEngines } from "./migrations/0059-fetched-engines.ts";
 import { offeredEngines } from "./migrations/0060-offered-engines.ts";
 import { accessRules } from "./migrations/0061-access-rules.ts";
+import { accessOffers } from "./migrations/0063-access-offers.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { recordOnlineSteps, runOnlineSteps, runOnlineStepsIn } from "./online-steps.ts";
 
@@ -98,6 +99,7 @@ export const migrations: readonly Migration[] = [
   fetchedEngines,
   offeredEngines,
   accessRules,
+  accessOffers,
 ];
 
 export type MigrationReport = (line: string, isNew: boolean) => void;

@@ -36,6 +36,8 @@ import { accessRuleResource } from "./governance/access-rules/operations.ts";
 import type { Hooks } from "./shared/hooks.ts";
 import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
+import { accessOfferResource } from "./governance/access-offers/operations.ts";
+import { createChangeParser } from "./sharing/access-previews/changes.ts";
 import { accessPreviewResource } from "./sharing/access-previews/operations.ts";
 import { agentPoolResource } from "./connections/agent-pools/operations.ts";
 import { siteAgentPoolResource } from "./connections/site-agent-pools/operations.ts";
@@ -97,14 +99,16 @@ import { workspaceMoveResource } from "./register/workspace-moves/operations.ts"
 import { workspaceOutputs } from "./state/state-version-outputs/definition.ts";
 import { workspaceResource } from "./register/workspaces/operations.ts";
 
-const accessPreviews = accessPreviewResource([
+const previewableResources = [
   teamProjectResource,
   teamWorkspaceResource,
   teamResource,
   organizationMembershipResource,
   workspaceMoveResource,
   workspaceResource,
-]);
+];
+const accessPreviews = accessPreviewResource(previewableResources);
+const parseAccessChanges = createChangeParser(previewableResources);
 
 export const resources: readonly MountedResource<Context>[] = [
   organizationResource,
@@ -128,6 +132,7 @@ export const resources: readonly MountedResource<Context>[] = [
   teamWorkspaceResource,
   accessExplanationResource,
   accessPreviews,
+  accessOfferResource(parseAccessChanges),
   reachResource,
   accessHolderResource,
   stateVersionResource,

@@ -43,6 +43,7 @@ const unversioned = new Set([
   "notification_configuration_users",
   "notification_configuration_members",
   "audit_notices",
+  "access_offer_teams",
 ]);
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));

@@ -82,6 +82,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       membership_id: member.membershipId,
       token_id: token.id,
       identity_trust_id: await makeTrust(org, team.id),
+      access_offer_id: await makeOffer(org, team.id),
       sso_provider_id: await makeProvider(api, org),
       session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
       invitation_secret: unique("none"),
@@ -116,6 +117,15 @@ async function makeTrust({ name, owner }: Org, teamId: string): Promise<string> 
   const team = { data: { type: "teams", id: teamId } };
   const path = `/organizations/${name}/identity-trusts`;
   return data(await owner.post(path, resource("identity-trusts", attributes, { team }))).id;
+}
+
+async function makeOffer({ name, owner }: Org, teamId: string): Promise<string> {
+  const seat = { data: [{ type: "users", id: "$user" }] };
+  const changes = [{ method: "POST", path: `/api/v2/teams/${teamId}/relationships/users`, body: seat }];
+  const attributes = { name: unique("offer"), changes, "duration-seconds-max": 3600 };
+  const eligible = { "eligible-teams": { data: [{ type: "teams", id: teamId }] } };
+  const path = `/organizations/${name}/access-offers`;
+  return data(await owner.post(path, resource("access-offers", attributes, eligible))).id;
 }
 
 async function makeProvider(api: Api, { name }: Org): Promise<string> {

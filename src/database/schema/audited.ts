@@ -78,6 +78,8 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
     orParents: { organizationId: "organizations" },
   },
   teamProjects: { subjects: { id: "team-projects" } },
+  accessOffers: { subjects: { id: "access-offers" } },
+  accessOfferTeams: { subjects: { accessOfferId: "access-offers" } },
   workspaces: {
     subjects: { id: "workspaces" },
     needsNone: [

@@ -53,6 +53,7 @@ import type {
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { SsoIdentityTable, SsoProviderTable, SsoReplyTable, SsoSessionTable } from "./sso.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
+import type { AccessOfferTable, AccessOfferTeamTable } from "./offers.ts";
 import type { JobTable, StateResourceTable, StateVersionOutputTable, StateVersionTable } from "./state.ts";
 import type { VcsDeliveryTable, VcsEventTable, VcsStatusTable, VcsWebhookTable } from "./vcs.ts";
 import type { VarsetProjectTable, VarsetTable, VarsetWorkspaceTable, VarTable } from "./variables.ts";
@@ -143,4 +144,6 @@ export interface Schema {
   auditWebhooks: AuditWebhookTable;
   notices: NotificationTable;
   auditNotices: AuditNotificationTable;
+  accessOffers: AccessOfferTable;
+  accessOfferTeams: AccessOfferTeamTable;
 }

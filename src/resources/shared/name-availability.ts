@@ -5,7 +5,7 @@ import { fold } from "../../kernel/text.ts";
 
 export async function checkNameAvailability(
   tx: Tx,
-  table: "auditWebhooks" | "identityTrusts",
+  table: "auditWebhooks" | "identityTrusts" | "accessOffers",
   organizationId: string,
   name: string,
 ): Promise<{ count: number; isTaken: boolean }> {

@@ -56,6 +56,7 @@ const sources: Readonly<Record<string, readonly NameSource[]>> = {
   ],
   "audit-webhooks": [{ from: "audit_webhooks t", name: "t.name" }],
   "identity-trusts": [{ from: "identity_trusts t", name: "t.name", parent: "t.team_id" }],
+  "access-offers": [{ from: "access_offers t", name: "t.name" }],
   "sso-providers": [{ from: "sso_providers t", name: "t.name" }],
   "organization-memberships": [
     {

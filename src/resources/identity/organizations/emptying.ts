@@ -51,6 +51,8 @@ const emptiedTables: readonly (keyof Schema)[] = [
   "oauthTokens",
   "oauthClients",
   "sshKeys",
+  "accessOfferTeams",
+  "accessOffers",
   "identityTrusts",
   "invitations",
   "tokens",

@@ -17,7 +17,8 @@ export interface ChangeResult {
 /** Called if the caller can't make the change. */
 export type CanReadChange = (change: ParsedChange) => Promise<boolean>;
 
-function databaseInTransaction(database: Database, tx: Tx): Database {
+/** The handlers of changes then run in this transaction. */
+export function databaseInTransaction(database: Database, tx: Tx): Database {
   const inside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => work(tx);
   return { ...database, reader: tx, write: inside, runAndRollBack: inside, snapshot: inside };
 }
@@ -38,12 +39,12 @@ export async function applyChanges(
       results.push({ refusal: unseen(), isUnseen: true });
       continue;
     }
-    const refusal = await attempt(tx, inside, change, change.input);
+    const refusal = await attemptChange(tx, inside, change, change.input);
     if (refusal !== undefined && isInvalid(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, canRead);
     results.push(result);
     if (result.refusal !== undefined)
-      await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
+      await attemptChange(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
   }
   return { results, faults };
 }
@@ -72,14 +73,14 @@ export async function refuseUnseen(
     if (!results[position]?.isUnseen) continue;
     if (missing.has(position)) throw atChange(unseen(), position);
     await sql`rollback to savepoint beginning`.execute(tx.db);
-    const { isUnseen } = await resultOf(await attempt(tx, inside, change, change.input), change, canRead);
+    const { isUnseen } = await resultOf(await attemptChange(tx, inside, change, change.input), change, canRead);
     if (isUnseen) throw atChange(unseen(), position);
   }
 }
 
 const isInvalid = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
-const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
+export const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
 
 const unseen = (): AppError =>
   new AppError(
@@ -97,7 +98,12 @@ export function atChange(error: AppError, position: number): AppError {
 const refusalCodes: ReadonlySet<string> = new Set(["invalid", "invalid-record", "not-found", "forbidden", "conflict"]);
 
 /** Rolls back a refused change alone. */
-async function attempt(tx: Tx, context: Context, change: ParsedChange, body: unknown): Promise<AppError | undefined> {
+export async function attemptChange(
+  tx: Tx,
+  context: Context,
+  change: ParsedChange,
+  body: unknown,
+): Promise<AppError | undefined> {
   const { handler, operation, params } = change;
   await sql`savepoint change`.execute(tx.db);
   try {

@@ -1,0 +1,99 @@
+/** Validates an offer's changes, and puts the person who takes it in the place of the placeholder. Pure. */
+import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { type ChangeParser, type ParsedChange, pointerOf } from "../../sharing/access-previews/changes.ts";
+import { takerPlaceholder } from "./definition.ts";
+import type { OfferChanges } from "./rules.ts";
+
+export interface OfferTaker {
+  readonly userId: string;
+  readonly membershipId: string;
+}
+
+const seatsByUser = "/teams/:team_id/relationships/users";
+const seatsByMembership = "/teams/:team_id/relationships/organization-memberships";
+const offerable: ReadonlySet<string> = new Set(["/team-projects", "/team-workspaces", seatsByUser, seatsByMembership]);
+
+/** Each change as for somebody who does not exist. Throws `invalid` with the faults of all changes. */
+export function parseOfferedChanges(parse: ChangeParser, changes: OfferChanges): ParsedChange[] {
+  const nobody = { userId: newId("users"), membershipId: newId("organization-memberships") };
+  const faults = changes.flatMap((change, position) =>
+    misplacedPlaceholders(change).map((fault) => ({ ...fault, pointer: `${pointerOf(position)}${fault.pointer}` })),
+  );
+  if (faults.length > 0) throw invalid(faults);
+  const parsed = parse(changesFor(changes, nobody));
+  const others = parsed.flatMap(({ operation }, position): Fault[] =>
+    offerable.has(operation.path)
+      ? []
+      : [
+          {
+            pointer: `${pointerOf(position)}/path`,
+            detail: `Path must be that of a new grant or of new members of a team, which are: ${[...offerable].map((path) => `POST ${path}`).join(", ")}`,
+          },
+        ],
+  );
+  if (others.length > 0) throw invalid(others);
+  return parsed;
+}
+
+/** For changes that were valid when they were stored: a fixed expiry can have passed since. */
+export function parseStoredChanges(parse: ChangeParser, changes: OfferChanges): ParsedChange[] | AppError {
+  try {
+    return parseOfferedChanges(parse, changes);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "invalid") return error;
+    throw error;
+  }
+}
+
+/** Where members of a team are listed, and below them, the placeholder can only be an id. */
+function misplacedPlaceholders({ path, body }: OfferChanges[number]): Fault[] {
+  const isSeats = /\/relationships\/(users|organization-memberships)$/.test(path);
+  const detail = `'${takerPlaceholder}' can only stand in the place of a user or membership id: in /data/0/id of the members to add to a team`;
+  const inPath = path.split("/").includes(takerPlaceholder) ? [{ pointer: "/path", detail }] : [];
+  const inBody = placesOf(body, "/body")
+    .filter((pointer) => !(isSeats && /^\/body\/data\/\d+\/id$/.test(pointer)))
+    .map((pointer) => ({ pointer, detail }));
+  return [...inPath, ...inBody];
+}
+
+function placesOf(value: unknown, pointer: string): string[] {
+  if (value === takerPlaceholder) return [pointer];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    placesOf(member, `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+  );
+}
+
+export function changesFor(changes: OfferChanges, { userId, membershipId }: OfferTaker): OfferChanges {
+  return changes.map((change) => {
+    const id = change.path.endsWith("/organization-memberships") ? membershipId : userId;
+    return { ...change, body: replaced(change.body, id) };
+  });
+}
+
+function replaced(value: unknown, id: string): unknown {
+  if (value === takerPlaceholder) return id;
+  if (Array.isArray(value)) return value.map((member) => replaced(member, id));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaced(member, id)]));
+}
+
+interface GrantInput {
+  readonly attributes: { readonly expiresAt?: string | null };
+}
+interface SeatInput {
+  readonly meta?: { readonly expiresAt?: string | null | undefined };
+}
+
+/** The handler's input of a change that ends then, or at its own earlier expiry. */
+export function endingBy(input: unknown, until: string): unknown {
+  const earlier = (own: string | null | undefined) => (own != null && own < until ? own : until);
+  if (Array.isArray(input))
+    return (input as SeatInput[]).map((seat) => ({
+      ...seat,
+      meta: { ...seat.meta, expiresAt: earlier(seat.meta?.expiresAt) },
+    }));
+  const grant = input as GrantInput;
+  return { ...grant, attributes: { ...grant.attributes, expiresAt: earlier(grant.attributes.expiresAt) } };
+}

@@ -1,0 +1,172 @@
+/** Operations on access offers: load → authorize → decide → write. */
+import { credentialTerm } from "../../../access/credentials.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { MountedResource } from "../../../jsonapi/define.ts";
+import { AppError, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { factsOf } from "../../identity/organizations/definition.ts";
+import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkNameAvailability } from "../../shared/name-availability.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { parseOfferedChanges } from "./changes.ts";
+import { accessOffers, type AccessOfferView, offerTeamKinds, type OfferTeamKind } from "./definition.ts";
+import {
+  authorizeOffer,
+  changedOffer,
+  changedTeams,
+  nameTaken,
+  newOffer,
+  type OfferChanges,
+  type OfferTeamsInput,
+  sentTeams,
+  teamFaults,
+  teamRows,
+  teamsOfNewOffer,
+  writerOf,
+} from "./rules.ts";
+import {
+  deleteOfferRow,
+  findOffer,
+  insertOffer,
+  listOfferRows,
+  lockOrganizationOfOffer,
+  replaceOfferTeams,
+  updateOfferRow,
+  visibleTeamsAmong,
+} from "./store.ts";
+import { refuseUnlessAllowed } from "./writer.ts";
+
+export function accessOfferResource(parseChanges: ChangeParser): MountedResource<Context> {
+  return implement(accessOffers, {
+    async listAccessOffers({ context, params, query }) {
+      const tx = context.database.reader;
+      const organization = await loadOrganization(tx, context, params.organizationName);
+      return listOfferRows(tx, context.actor, organization, query.page);
+    },
+
+    createAccessOffer: ({ context, params, body }) =>
+      context.database.write(async (tx) => {
+        const organization = authorizeOrganization(
+          await loadOrganization(tx, context, params.organizationName, "removal"),
+          "can-create-team",
+        );
+        refuseShortLived(context);
+        const changes = parseOfferedChanges(parseChanges, body.attributes.changes);
+        const identity = { id: newId("access-offers"), organizationId: organization.id, createdAt: now() };
+        const row = newOffer(body.attributes, { ...identity, ...writerOf(context.actor) });
+        const teams = { ...teamsOfNewOffer, ...changedTeams(teamsOfNewOffer, body.relationships) };
+        const memberships = { isEligible: false, isApprover: false, isUser: context.actor.kind === "user" };
+        const draft = { ...row, ...factsOf(organization), standing: organization.standing, teams, ...memberships };
+        throwIfInvalid([
+          ...((await checkNameAvailability(tx, "accessOffers", organization.id, row.name)).isTaken
+            ? [nameTaken()]
+            : []),
+          ...(await faultsOfTeams(tx, context, draft, teams, body.relationships)),
+        ]);
+        await refuseUnlessAllowed(tx, context, changes, row.durationSecondsMax);
+        await insertOffer(tx, organization, row, teamRows(row, teams));
+        await record(tx, context, { after: draft });
+        return { view: await reloaded(tx, context, row.id) };
+      }),
+
+    async showAccessOffer({ context, params }) {
+      return {
+        view: authorizeOffer(await loadOffer(context.database.reader, context, params.accessOfferId), "can-read"),
+      };
+    },
+
+    updateAccessOffer: ({ context, params, body }) =>
+      context.database.write(async (tx) => {
+        await lockOrganizationOfOffer(tx, params.accessOfferId);
+        const offer = authorizeOffer(await loadOffer(tx, context, params.accessOfferId), "can-update");
+        context.ifMatch.check(offer);
+        refuseShortLived(context);
+        const sent = changesOf<AccessOfferView>(offer, changedOffer(body.attributes));
+        const teams = changedTeams(offer.teams, body.relationships);
+        const kinds = Object.keys(teams) as OfferTeamKind[];
+        if (sent === undefined && kinds.length === 0) return { view: offer };
+        const requested = { ...sent, ...writerOf(context.actor) };
+        const changed = afterUpdate<AccessOfferView>(offer, { ...requested, teams: { ...offer.teams, ...teams } });
+        const changes = parseOfferedChanges(parseChanges, JSON.parse(changed.changes) as OfferChanges);
+        const isTaken =
+          changed.nameKey !== offer.nameKey &&
+          (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
+        throwIfInvalid([
+          ...(isTaken ? [nameTaken()] : []),
+          ...(await faultsOfTeams(tx, context, offer, teams, body.relationships)),
+        ]);
+        await refuseUnlessAllowed(tx, context, changes, changed.durationSecondsMax);
+        await updateOfferRow(tx, offer, requested);
+        await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
+        await record(tx, context, { before: offer, after: changed });
+        return { view: kinds.length === 0 ? changed : await reloaded(tx, context, offer.id) };
+      }),
+
+    async deleteAccessOffer({ context, params }) {
+      await context.database.write(async (tx) => {
+        await lockOrganizationOfOffer(tx, params.accessOfferId);
+        const offer = authorizeOffer(await loadOffer(tx, context, params.accessOfferId), "can-destroy");
+        context.ifMatch.check(offer);
+        await deleteOfferRow(tx, offer);
+        await record(tx, context, { before: offer });
+      });
+    },
+
+    async takeAccessOffer() {
+      throw new AppError("unsupported", "Offers can't be taken yet.");
+    },
+  });
+}
+
+/** An offer acts for its last writer without its token, so a token that expires can't write one. Throws `forbidden`. */
+function refuseShortLived({ actor }: Context): void {
+  credentialTerm(actor, { thing: "an access offer, or change one", endsAt: null });
+}
+
+async function loadOffer(tx: Tx, { actor }: Context, id: string): Promise<AccessOfferView> {
+  const offer = await findOffer(tx, actor, id);
+  if (offer === undefined) throw notFound("access offer");
+  return offer;
+}
+
+/** The caller's teams may now be among the offer's. */
+const reloaded = loadOffer;
+
+async function faultsOfTeams(
+  tx: Tx,
+  { actor }: Context,
+  offer: AccessOfferView,
+  teams: Partial<AccessOfferView["teams"]>,
+  sent: OfferTeamsInput,
+) {
+  const ids = offerTeamKinds.flatMap((kind) => sentTeams(sent, kind) ?? []);
+  const known =
+    ids.length === 0
+      ? new Set<string>()
+      : await visibleTeamsAmong(tx, actor, offer.organizationId, offer.standing, ids);
+  return teamFaults(teams, sent, known);
+}
+
+async function record(
+  tx: Tx,
+  context: Context,
+  { before, after }: { readonly before?: AccessOfferView; readonly after?: AccessOfferView },
+): Promise<void> {
+  await recordChange(
+    tx,
+    context,
+    accessOffers,
+    { ...(before && { before }), ...(after && { after }) },
+    { before: before && auditedTeams(before), after: after && auditedTeams(after) },
+  );
+}
+
+const auditedTeams = ({ teams: { eligible, approver } }: AccessOfferView) => ({
+  "eligible-teams": [...eligible.visible, ...eligible.hidden],
+  "approver-teams": [...approver.visible, ...approver.hidden],
+});

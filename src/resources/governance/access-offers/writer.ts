@@ -1,0 +1,85 @@
+/** Checks that an offer's writer is allowed to make its changes: runs them, and rolls them back. */
+import { sql } from "kysely";
+import type { Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { AppError, conflict, forbidden } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
+import {
+  atChange,
+  attemptChange,
+  databaseInTransaction,
+  isDenial,
+} from "../../sharing/access-previews/apply-changes.ts";
+import type { ChangeParser, ParsedChange } from "../../sharing/access-previews/changes.ts";
+import type { Context } from "../../shared/context.ts";
+import { noIfMatch } from "../../shared/preconditions.ts";
+import { endingBy, parseStoredChanges } from "./changes.ts";
+import type { AccessOfferView } from "./definition.ts";
+import { findOfferWriter } from "./store.ts";
+
+/** As it would be if somebody took the offer now. The caller must have locked the organization. */
+async function firstDenial(
+  tx: Tx,
+  context: Context,
+  changes: readonly ParsedChange[],
+  seconds: number,
+): Promise<{ readonly error: AppError; readonly position: number } | undefined> {
+  const inside: Context = {
+    ...context,
+    database: databaseInTransaction(context.database, tx),
+    ifMatch: noIfMatch,
+    wake: () => {},
+    accessRules: { mode: "skip", isApproved: false, isBreakGlass: false },
+  };
+  const until = new Date(nowMs() + seconds * 1000).toISOString();
+  await sql`savepoint trial`.execute(tx.db);
+  try {
+    for (const [position, change] of changes.entries()) {
+      const error = await attemptChange(tx, inside, change, endingBy(change.input, until));
+      // Others mean that the change is impossible now, which its approval refuses.
+      if (error !== undefined && (isDenial(error) || error.code === "not-found")) return { error, position };
+    }
+  } finally {
+    await sql`rollback to savepoint trial`.execute(tx.db);
+    await sql`release savepoint trial`.execute(tx.db);
+  }
+  return undefined;
+}
+
+/** Throws `forbidden`, or `not-found` for a change of something that the caller can't see. */
+export async function refuseUnlessAllowed(
+  tx: Tx,
+  context: Context,
+  changes: readonly ParsedChange[],
+  seconds: number,
+): Promise<void> {
+  const denial = await firstDenial(tx, context, changes, seconds);
+  if (denial === undefined) return;
+  const { error, position } = denial;
+  throw atChange(isDenial(error) ? forbidden(error.message) : error, position);
+}
+
+/** The actor that executes the offer's changes, who is its last writer. Throws `conflict` if it is no longer allowed to make them. */
+export async function loadAllowedWriter(
+  tx: Tx,
+  context: Context,
+  parse: ChangeParser,
+  offer: AccessOfferView,
+): Promise<Actor> {
+  const actor = await findOfferWriter(tx, offer, offer.organizationName);
+  if (actor === undefined)
+    throw conflict("The last writer of this offer no longer exists. Ask somebody who manages offers to save it again.");
+  const changes = parseStoredChanges(parse, JSON.parse(offer.changes) as never);
+  if (changes instanceof AppError) throw unusable(changes.message);
+  const denial = await firstDenial(tx, { ...context, actor }, changes, offer.durationSecondsMax);
+  if (denial !== undefined) throw writerLostRight(denial.position, denial.error.message);
+  return actor;
+}
+
+const unusable = (reason: string): AppError =>
+  conflict(`A change of this offer is no longer possible: ${reason}. Ask somebody who manages offers to correct it.`);
+
+const writerLostRight = (position: number, reason: string): AppError =>
+  conflict(
+    `The last writer of this offer is no longer allowed to make its change ${position + 1}: ${reason} Ask somebody who is allowed to make every change to save the offer again.`,
+  );
