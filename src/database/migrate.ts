@@ -53,6 +53,7 @@ import { closedOrganizations } from "./migrations/0057-closed-organizations.ts";
 import { fetchedEngines } from "./migrations/0059-fetched-engines.ts";
 import { offeredEngines } from "./migrations/0060-offered-engines.ts";
 import { accessRules } from "./migrations/0061-access-rules.ts";
+import { accessRequests } from "./migrations/0062-access-requests.ts";
 import { accessOffers } from "./migrations/0063-access-offers.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { recordOnlineSteps, runOnlineSteps, runOnlineStepsIn } from "./online-steps.ts";
@@ -99,6 +100,7 @@ export const migrations: readonly Migration[] = [
   fetchedEngines,
   offeredEngines,
   accessRules,
+  accessRequests,
   accessOffers,
 ];
 

@@ -35,6 +35,7 @@ import { organizationTokenTtlPolicyResource } from "./identity/organization-toke
 import { accessRuleResource } from "./governance/access-rules/operations.ts";
 import type { Hooks } from "./shared/hooks.ts";
 import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
+import { accessRequestResource } from "./governance/access-requests/operations.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
 import { accessOfferResource } from "./governance/access-offers/operations.ts";
 import { createChangeParser } from "./sharing/access-previews/changes.ts";
@@ -99,16 +100,14 @@ import { workspaceMoveResource } from "./register/workspace-moves/operations.ts"
 import { workspaceOutputs } from "./state/state-version-outputs/definition.ts";
 import { workspaceResource } from "./register/workspaces/operations.ts";
 
-const previewableResources = [
+const parseAccessChanges = createChangeParser([
   teamProjectResource,
   teamWorkspaceResource,
   teamResource,
   organizationMembershipResource,
   workspaceMoveResource,
   workspaceResource,
-];
-const accessPreviews = accessPreviewResource(previewableResources);
-const parseAccessChanges = createChangeParser(previewableResources);
+]);
 
 export const resources: readonly MountedResource<Context>[] = [
   organizationResource,
@@ -131,7 +130,8 @@ export const resources: readonly MountedResource<Context>[] = [
   teamProjectResource,
   teamWorkspaceResource,
   accessExplanationResource,
-  accessPreviews,
+  accessPreviewResource(parseAccessChanges),
+  accessRequestResource(parseAccessChanges),
   accessOfferResource(parseAccessChanges),
   reachResource,
   accessHolderResource,
@@ -238,6 +238,7 @@ export const hooks: Hooks = {
     enforceRules: async () => {},
     matchRules: async (_tx, _context, _organization, changes) => changes.map(() => []),
   },
+  accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest: async () => undefined },
   loaders,
 };
 

@@ -14,5 +14,7 @@ export interface AuditEventTable {
   before: string | null;
   after: string | null;
   requestId: string;
+  /** The access request that the change belongs to. */
+  accessRequestId: string | null;
   createdAt: string;
 }

@@ -139,6 +139,10 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   notices: "an outbox of notifications that other changes cause",
   auditNotices: "the outbox of the audit log itself",
 
+  accessRequests: { subjects: { id: "access-requests" } },
+  accessRequestRequirements: { subjects: { requestId: "access-requests" } },
+  accessRequestParties: { subjects: { requestId: "access-requests" } },
+
   stateVersions: {
     subjects: { id: "state-versions" },
     // A job reads these from a large state later.

@@ -97,6 +97,7 @@ export interface OrganizationTable {
   operations: number;
   /** Set when it is deleted: from then on it exists for nobody, and a job empties it. */
   closedAt: string | null;
+  accessRequestLapseSeconds: number;
 }
 
 export interface OrganizationTokenTtlPolicyTable {

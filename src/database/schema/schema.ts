@@ -1,4 +1,9 @@
 /** Every table, by area. Migrations define the columns. */
+import type {
+  AccessRequestPartyTable,
+  AccessRequestRequirementTable,
+  AccessRequestTable,
+} from "./access-requests.ts";
 import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,
@@ -146,4 +151,7 @@ export interface Schema {
   auditNotices: AuditNotificationTable;
   accessOffers: AccessOfferTable;
   accessOfferTeams: AccessOfferTeamTable;
+  accessRequests: AccessRequestTable;
+  accessRequestRequirements: AccessRequestRequirementTable;
+  accessRequestParties: AccessRequestPartyTable;
 }

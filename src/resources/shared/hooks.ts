@@ -1,4 +1,5 @@
 /** Hooks by which a module calls modules that import it. Every hook runs in the caller's transaction. */
+import type { Actor } from "../../access/actor.ts";
 import type { Capability } from "../../access/capability.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
@@ -173,7 +174,41 @@ export interface AccessRuleHooks {
   ): Promise<readonly (readonly RuleMatch[])[]>;
 }
 
+export type AccessRequestEvent = "created" | "decided" | "break-glass";
+
+/** What notifications say about an access request. */
+export interface NotifiedRequest {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly requesterId: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly durationSeconds: number | null;
+  readonly createdAt: string;
+  readonly lapsesAt: string;
+  readonly decidedAt: string | null;
+  readonly decidedById: string | null;
+  readonly decisionComment: string | null;
+  readonly offerId: string | null;
+}
+
+export interface OfferOfRequest {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  /** Who last wrote the offer; undefined if the account is deleted or no longer an active member. */
+  readonly writer: Actor | undefined;
+}
+
+export interface AccessRequestHooks {
+  /** Called in the transaction of the event; must not call other systems. */
+  notifyAccessRequest(tx: Tx, context: Context, event: AccessRequestEvent, request: NotifiedRequest): Promise<void>;
+  /** Undefined if it was deleted. */
+  findOfferOfRequest(tx: Tx, offerId: string): Promise<OfferOfRequest | undefined>;
+}
+
 export interface Hooks {
+  readonly accessRequests: AccessRequestHooks;
   readonly accessRules: AccessRuleHooks;
   readonly organizations: OrganizationHooks;
   readonly scopes: ScopeHooks;

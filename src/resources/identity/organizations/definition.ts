@@ -138,6 +138,11 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
     "stacks-enabled": optional(flag(), "Stored without effect: stacks are not supported.", {
       default: false,
     }),
+    "access-request-lapse-seconds": optional(
+      wholeNumber({ min: 3_600, max: 2_592_000 }),
+      "How long an access request waits for a decision.",
+      { default: 604_800 },
+    ),
     "remaining-testable-count": readOnly(
       wholeNumber(),
       "How many more modules can be tested. There is no limit, so it is always the largest number.",

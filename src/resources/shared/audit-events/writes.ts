@@ -8,7 +8,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 
-export type AuditContext = Pick<Context, "actor" | "requestId">;
+export type AuditContext = Pick<Context, "actor" | "requestId" | "accessRequestId">;
 
 export interface AuditEvent {
   readonly organizationId: string | null;
@@ -24,7 +24,7 @@ export async function recordEvent(tx: Tx, context: AuditContext, event: AuditEve
 
 export async function recordEvents(
   tx: Tx,
-  { actor, requestId }: AuditContext,
+  { actor, requestId, accessRequestId }: AuditContext,
   events: readonly AuditEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
@@ -42,6 +42,7 @@ export async function recordEvents(
     before: before === undefined ? null : JSON.stringify(before),
     after: after === undefined ? null : JSON.stringify(after),
     requestId,
+    accessRequestId: accessRequestId ?? null,
     createdAt,
   }));
   const [row, ...others] = rows;

@@ -59,7 +59,7 @@ const share = z.object({
   named: z.array(z.object({ id: z.string(), name: z.string() })).max(namedMax),
 });
 
-const difference = z.object({
+export const accessDifference = z.object({
   subject: z.object({ type: z.enum(["teams", "users"]), id: z.string(), name: z.string() }),
   organization: z.array(z.string()),
   projects: z.array(share),
@@ -68,11 +68,11 @@ const difference = z.object({
   "workspace-count": wholeNumber(),
 });
 
-const unseen = z.object({ teams: wholeNumber(), users: wholeNumber() });
+export const hiddenCounts = z.object({ teams: wholeNumber(), users: wholeNumber() });
 
 const totalOf = (shares: readonly PermissionShare[]): number => shares.reduce((total, { count }) => total + count, 0);
 
-const shown = (differences: readonly SubjectDifference[]) =>
+export const shownDifferences = (differences: readonly SubjectDifference[]) =>
   differences.map(({ subject, organization, projects, workspaces }) => ({
     subject,
     organization,
@@ -82,7 +82,7 @@ const shown = (differences: readonly SubjectDifference[]) =>
     "workspace-count": totalOf(workspaces),
   }));
 
-const change = z.object({
+export const accessChange = z.object({
   method: oneOf(["POST", "PATCH", "DELETE"]),
   path: text({ min: 1, max: 1024 }),
   body: z.unknown().optional(),
@@ -90,7 +90,7 @@ const change = z.object({
 
 const previewAttributes = z
   .object({
-    changes: z.array(change).min(1, { error: "must contain at least one change" }).max(changesMax),
+    changes: z.array(accessChange).min(1, { error: "must contain at least one change" }).max(changesMax),
     "access-version": text({ min: 1, max: 256 }).nullable().optional(),
     apply: flag().optional(),
   })
@@ -112,19 +112,19 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
     allowed: readOnly(flag(), "Whether the caller can make all of the changes."),
     changes: readOnly(z.array(previewedChange), "Each change: whether the caller can make it and, if not, why."),
     gains: readOnly(
-      z.array(difference),
+      z.array(accessDifference),
       `What each team and user would gain: permissions on the organization, and on how many projects and workspaces. The first ${namedMax} that the caller can see are named.`,
-      { from: (view) => shown(view.gains) },
+      { from: (view) => shownDifferences(view.gains) },
     ),
-    losses: readOnly(z.array(difference), "What each team and user would lose, in the same form as `gains`.", {
-      from: (view) => shown(view.losses),
+    losses: readOnly(z.array(accessDifference), "What each team and user would lose, in the same form as `gains`.", {
+      from: (view) => shownDifferences(view.losses),
     }),
     "unseen-gains": readOnly(
-      unseen,
+      hiddenCounts,
       "The number of other teams and users that would gain something, which the caller can't see.",
     ),
     "unseen-losses": readOnly(
-      unseen,
+      hiddenCounts,
       "The number of other teams and users that would lose something, which the caller can't see.",
     ),
   },

@@ -9,7 +9,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { readableProjects } from "../../register/projects/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { type ChangeParser, createChangeParser, type ParsedChange, type AccessChangeRequest } from "./changes.ts";
+import { type ChangeParser, type ParsedChange, type AccessChangeRequest } from "./changes.ts";
 import { accessPreviews, type PreviewView, type HiddenCounts } from "./definition.ts";
 import { effectsOn, isEmptyEffect, type PreviewEffects } from "./effects.ts";
 import { type SubjectEffect, nameEffects } from "./naming.ts";
@@ -24,8 +24,7 @@ import {
 import { atChange, applyChanges, type CanReadChange, type ChangeResult, refuseUnseen } from "./apply-changes.ts";
 import { accessVersionOf, findReferenced, type ReferencedRow, readableAmong } from "./store.ts";
 
-export function accessPreviewResource(resources: readonly MountedResource<Context>[]): MountedResource<Context> {
-  const parseChanges = createChangeParser(resources);
+export function accessPreviewResource(parseChanges: ChangeParser): MountedResource<Context> {
   return implement(accessPreviews, {
     previewAccess: ({ context, params, body }) =>
       preview(parseChanges, context, params.organizationName, body.data.attributes),
