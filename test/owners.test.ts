@@ -68,6 +68,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   ],
   "resources/connections/audit-webhooks": ["auditWebhooks", "auditNotices"],
   "resources/shared/outbox": ["notices"],
+  "resources/governance/access-requests": ["accessRequests", "accessRequestRequirements", "accessRequestParties"],
   moving: ["importLinks"],
 };
 
