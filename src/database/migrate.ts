@@ -55,6 +55,7 @@ import { offeredEngines } from "./migrations/0060-offered-engines.ts";
 import { accessRules } from "./migrations/0061-access-rules.ts";
 import { accessRequests } from "./migrations/0062-access-requests.ts";
 import { accessOffers } from "./migrations/0063-access-offers.ts";
+import { accessViolations } from "./migrations/0064-access-violations.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { recordOnlineSteps, runOnlineSteps, runOnlineStepsIn } from "./online-steps.ts";
 
@@ -102,6 +103,7 @@ export const migrations: readonly Migration[] = [
   accessRules,
   accessRequests,
   accessOffers,
+  accessViolations,
 ];
 
 export type MigrationReport = (line: string, isNew: boolean) => void;

@@ -30,6 +30,8 @@ import { loadVarsOfSets } from "./variables/vars/reads.ts";
 import { recordConnected } from "./vcs/vcs-events/writes.ts";
 import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
 import { authorizationResource } from "./identity/authorizations/operations.ts";
+import { accessViolationResource } from "./governance/access-violations/operations.ts";
+import { requestViolationScan } from "./governance/access-violations/writes.ts";
 import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
 import { accessRuleResource } from "./governance/access-rules/operations.ts";
@@ -135,6 +137,7 @@ export const resources: readonly MountedResource<Context>[] = [
   accessOfferResource(parseAccessChanges),
   reachResource,
   accessHolderResource,
+  accessViolationResource,
   stateVersionResource,
   stateVersionChangeResource,
   stateVersionOutputResource,
@@ -239,6 +242,7 @@ export const hooks: Hooks = {
     matchRules: async (_tx, _context, _organization, changes) => changes.map(() => []),
   },
   accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest: async () => undefined },
+  accessViolations: { requestViolationScan },
   loaders,
 };
 

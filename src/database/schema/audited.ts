@@ -196,4 +196,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   vcsEvents: "a history itself",
   vcsWebhooks: "follows from connected workspaces",
   vcsStatuses: "follows from a run",
+
+  accessViolations: "computed from grants and rules",
+  accessViolationScans: "the progress of a background job",
 };

@@ -173,6 +173,9 @@ export interface TeamMemberTable {
   reason: string | null;
   ssoProviderId: string | null;
   ssoGroup: string | null;
+  /** As in the records of team access. */
+  grantedById: string | null;
+  accessRequestId: string | null;
   createdAt: string;
 }
 

@@ -4,6 +4,7 @@ import type {
   AccessRequestRequirementTable,
   AccessRequestTable,
 } from "./access-requests.ts";
+import type { AccessViolationScanTable, AccessViolationTable } from "./access-violations.ts";
 import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,
@@ -154,4 +155,6 @@ export interface Schema {
   accessRequests: AccessRequestTable;
   accessRequestRequirements: AccessRequestRequirementTable;
   accessRequestParties: AccessRequestPartyTable;
+  accessViolations: AccessViolationTable;
+  accessViolationScans: AccessViolationScanTable;
 }

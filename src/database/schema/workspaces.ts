@@ -90,6 +90,10 @@ export interface TeamWorkspaceTable {
   permissions: number;
   expiresAt: string | null;
   reason: string | null;
+  /** The user or team that granted it; null for the organization's token, and for records from before the column. */
+  grantedById: string | null;
+  /** The access request that last gave permissions or a later end. */
+  accessRequestId: string | null;
   createdAt: string;
   version: number;
 }

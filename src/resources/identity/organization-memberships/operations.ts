@@ -19,6 +19,7 @@ import { mergeExpiry, noExpiry } from "../../shared/grants/expiry.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { InvitationTarget } from "../invitations/rules.ts";
+import { originOf } from "../../shared/grants/origin.ts";
 import { createInvitation } from "../invitations/writes.ts";
 import { teams } from "../teams/definition.ts";
 import { loadTeamsForNewMember, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
@@ -68,7 +69,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const user = immediateMember(context.actor, person);
       const row = newMembership(body.attributes, organization.id, user?.id ?? null);
       await insertMembership(tx, organization, row);
-      await joinTeams(tx, row, found, expiries);
+      await joinTeams(tx, row, found, expiries, originOf(context));
       const { url } =
         row.status === "invited"
           ? await createInvitation(tx, context, organization, invitationTargetOf(row), { isFirst: true })

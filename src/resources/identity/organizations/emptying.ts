@@ -30,6 +30,7 @@ const emptiedTables: readonly (keyof Schema)[] = [
   "notificationConfigurationMembers",
   "notificationConfigurations",
   "auditWebhooks",
+  "accessViolations",
   "vars",
   "varsetWorkspaces",
   "varsetProjects",

@@ -11,6 +11,7 @@ import { factsOf } from "../organizations/definition.ts";
 import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { teamAccessForAudit } from "../../shared/grants/expiry.ts";
 import { changesWithin, loadIncluded } from "../../shared/includes.ts";
+import { originOf } from "../../shared/grants/origin.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
@@ -175,7 +176,7 @@ async function addMembers(
     if (changedMembers.length === 0) return;
     const leaving = membersGivenExpiry(memberPlan);
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
-    await upsertMembers(tx, team, changedMembers, now());
+    await upsertMembers(tx, team, changedMembers, originOf(context), now());
     await incrementMembershipVersions(tx, membershipIdsOf(changedMembers));
     // An ended membership is counted until the cleanup job removes it.
     const added = joining.filter((member) => member.userId !== null && member.hasEnded === 0);

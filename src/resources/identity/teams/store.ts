@@ -11,7 +11,8 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { GrantExpiry } from "../../shared/grants/expiry.ts";
-import { expiredCountInTeam, hasExpired, inForce } from "../../shared/grants/in-force.ts";
+import type { GrantOrigin } from "../../shared/grants/origin.ts";
+import { endsNoLaterThan, expiredCountInTeam, hasExpired, inForce } from "../../shared/grants/in-force.ts";
 import { standingColumns, type StandingInput } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
 import { lockClause, type RowLock } from "../../shared/locks.ts";
@@ -149,8 +150,13 @@ export async function upsertMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
   members: readonly TeamMemberRow[],
+  origin: GrantOrigin,
   createdAt: string,
 ): Promise<void> {
+  const keepsOrigin = sql`${inForce("teamMembers")} and team_members.sso_provider_id is null
+    and ${endsNoLaterThan("excluded", "teamMembers")}`;
+  const originAfter = (column: string) =>
+    sql<string | null>`case when ${keepsOrigin} then ${sql.ref(`team_members.${column}`)} else ${sql.ref(`excluded.${column}`)} end`;
   await tx.db
     .insertInto("teamMembers")
     .values(
@@ -161,6 +167,7 @@ export async function upsertMembers(
         userId,
         expiresAt,
         reason,
+        ...origin,
         createdAt,
       })),
     )
@@ -168,6 +175,8 @@ export async function upsertMembers(
       conflict.columns(["teamId", "membershipId"]).doUpdateSet((excluded) => ({
         expiresAt: excluded.ref("excluded.expiresAt"),
         reason: excluded.ref("excluded.reason"),
+        grantedById: originAfter("grantedById"),
+        accessRequestId: originAfter("accessRequestId"),
         ssoProviderId: null,
         ssoGroup: null,
       })),

@@ -15,6 +15,7 @@ import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { type GrantExpiry, lockFirstExpired, noExpiry } from "../../shared/grants/expiry.ts";
 import { hasExpired } from "../../shared/grants/in-force.ts";
+import { type GrantOrigin, unknownOrigin } from "../../shared/grants/origin.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 import type { TeamView } from "./definition.ts";
 import { newOwnersTeam } from "./rules.ts";
@@ -52,10 +53,11 @@ export async function joinTeams(
   membership: NewTeamMember,
   teams: readonly Granted<TeamView, "can-update-membership">[],
   expiries: ReadonlyMap<string, GrantExpiry>,
+  origin: GrantOrigin = unknownOrigin,
 ): Promise<void> {
   if (teams.length === 0) return;
   const ids = teams.map((team) => team.id);
-  await insertTeamMembers(tx, membership, ids, expiries);
+  await insertTeamMembers(tx, membership, ids, expiries, origin);
   if (membership.userId !== null) await incrementUsersCounts(tx, ids);
 }
 
@@ -64,6 +66,7 @@ async function insertTeamMembers(
   membership: NewTeamMember,
   teamIds: readonly string[],
   expiries: ReadonlyMap<string, GrantExpiry> = new Map(),
+  origin = unknownOrigin,
 ): Promise<void> {
   const { id: membershipId, organizationId, userId, createdAt } = membership;
   await tx.db
@@ -71,7 +74,7 @@ async function insertTeamMembers(
     .values(
       teamIds.map((teamId) => {
         const { expiresAt, reason } = expiries.get(teamId) ?? noExpiry;
-        return { organizationId, teamId, membershipId, userId, expiresAt, reason, createdAt };
+        return { organizationId, teamId, membershipId, userId, expiresAt, reason, ...origin, createdAt };
       }),
     )
     .execute();
@@ -243,6 +246,7 @@ export async function applyGroupSync(
     reason: reasonOf(team),
     ssoProviderId: providerId,
     ssoGroup: team.ssoTeamId,
+    ...unknownOrigin,
     createdAt: now(),
   }));
   await upsertGroupMembers(tx, members);
@@ -284,6 +288,7 @@ async function upsertGroupMembers(tx: Tx, members: readonly Insertable<TeamMembe
         reason: excluded.ref("excluded.reason"),
         ssoProviderId: excluded.ref("excluded.ssoProviderId"),
         ssoGroup: excluded.ref("excluded.ssoGroup"),
+        ...unknownOrigin,
       })),
     )
     .execute();

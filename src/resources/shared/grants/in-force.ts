@@ -19,6 +19,10 @@ export function hasExpired(table: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${endOf(table)} <= ${nowParameter})`;
 }
 
+export function endsNoLaterThan(table: string, other: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`coalesce(${endOf(table)}, ${neverExpires}) <= coalesce(${endOf(other)}, ${neverExpires})`;
+}
+
 /** Decisions stay valid until then. Null if no access expires. */
 export const nextExpiry: RawBuilder<string | null> = sql<string | null>`(select min(coming.ends) from (
   select min(expires_at) as ends from team_members where expires_at > ${nowParameter}

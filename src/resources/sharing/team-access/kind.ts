@@ -9,6 +9,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { TeamProjectTable } from "../../../database/schema/projects.ts";
 import type { ResourceDefinition } from "../../../jsonapi/define.ts";
 import type { GrantExpiry } from "../../shared/grants/expiry.ts";
+import type { GrantOrigin } from "../../shared/grants/origin.ts";
 
 export interface AccessLevel {
   readonly access: string;
@@ -32,7 +33,7 @@ export interface GrantTarget extends CallerAccess {
   readonly teamCount: number | null;
 }
 
-export interface AccessRow extends Omit<TeamProjectTable, "projectId"> {
+export interface AccessRow extends Omit<TeamProjectTable, "projectId" | keyof GrantOrigin> {
   readonly targetId: string;
 }
 

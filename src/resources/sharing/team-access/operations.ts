@@ -11,6 +11,7 @@ import { changesOf } from "../../shared/changes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { mergeExpiry, expiryOrNever, noExpiry, type GrantExpiryInput } from "../../shared/grants/expiry.ts";
+import { originOf } from "../../shared/grants/origin.ts";
 import { hasExpirableAccess } from "../../shared/grants/reads.ts";
 import type { AccessKind, AccessRecord, ChosenPermissions, AccessTerms, CallerAccess } from "./kind.ts";
 import {
@@ -85,7 +86,7 @@ export async function createAccess(
     const { organizationId, callerAccess, standing } = target;
     const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };
     const row = { ...identity, targetId: target.targetId, teamId: team.id, ...terms };
-    await insertRecord(tx, kind.tables, target, row);
+    await insertRecord(tx, kind.tables, target, { ...row, ...originOf(context) });
     const { visibility: teamVisibility, includesActor } = team;
     const view = { ...row, callerAccess, standing, teamVisibility, includesActor };
     await recordAccess(tx, context, kind, { after: view });
@@ -108,7 +109,8 @@ export async function updateAccess(
     throwIfInvalid(readOnlyFaults(after, chosen));
     const changes = changesOf<AccessTerms>(record, terms);
     if (changes === undefined) return { view: record };
-    await updateRecord(tx, kind.tables, record, changes);
+    const origin = newlyGranted(terms, record) === 0 ? {} : originOf(context);
+    await updateRecord(tx, kind.tables, record, { ...changes, ...origin });
     const view = afterUpdate<AccessRecord>(record, changes);
     await recordAccess(tx, context, kind, { before: record, after: view });
     return { view };

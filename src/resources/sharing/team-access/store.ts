@@ -11,6 +11,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
+import type { GrantOrigin } from "../../shared/grants/origin.ts";
 import { lockClause, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
@@ -184,7 +185,7 @@ export async function insertRecord(
   tx: Tx,
   tables: AccessTables,
   target: Granted<GrantTarget, "can-manage-team-access">,
-  { targetId, ...row }: AccessRow,
+  { targetId, ...row }: AccessRow & GrantOrigin,
 ): Promise<void> {
   await tx.db
     .insertInto(tableOf(tables))
@@ -197,7 +198,7 @@ export async function updateRecord(
   tx: Tx,
   { records: table }: AccessTables,
   record: Granted<AccessRecord, "can-manage">,
-  changes: Partial<AccessTerms>,
+  changes: Partial<AccessTerms & GrantOrigin>,
 ): Promise<void> {
   await updateRow(tx, table, record.id, changes);
 }
