@@ -24,7 +24,7 @@ export const accessViolations: Migration = {
     `CREATE TABLE access_violations (
       id TEXT PRIMARY KEY,
       organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
-      access_rule_id TEXT NOT NULL,
+      access_rule_id TEXT NOT NULL REFERENCES access_rules (id) ON DELETE CASCADE,
       kind TEXT NOT NULL,
       subject_id TEXT NOT NULL,
       team_project_id TEXT REFERENCES team_projects (id) ON DELETE CASCADE,

@@ -156,7 +156,9 @@ export async function upsertMembers(
   const keepsOrigin = sql`${inForce("teamMembers")} and team_members.sso_provider_id is null
     and ${endsNoLaterThan("excluded", "teamMembers")}`;
   const originAfter = (column: string) =>
-    sql<string | null>`case when ${keepsOrigin} then ${sql.ref(`team_members.${column}`)} else ${sql.ref(`excluded.${column}`)} end`;
+    sql<
+      string | null
+    >`case when ${keepsOrigin} then ${sql.ref(`team_members.${column}`)} else ${sql.ref(`excluded.${column}`)} end`;
   await tx.db
     .insertInto("teamMembers")
     .values(
