@@ -205,6 +205,8 @@ export interface AccessRequestHooks {
   notifyAccessRequest(tx: Tx, context: Context, event: AccessRequestEvent, request: NotifiedRequest): Promise<void>;
   /** Undefined if it was deleted. */
   findOfferOfRequest(tx: Tx, offerId: string): Promise<OfferOfRequest | undefined>;
+}
+
 export interface AccessViolationHooks {
   /** Call in the transaction of each change of a rule. */
   requestViolationScan(tx: Tx, context: Pick<Context, "wake">, organizationId: string): Promise<void>;
