@@ -77,6 +77,19 @@ export const accessRules = defineResource<AccessRuleView>()(({ required, optiona
       query: { paged: true },
       answer: "list",
     },
+    validatePolicy: {
+      method: "POST",
+      path: "/organizations/:organization_name/access-rules/actions/validate",
+      summary: "Check a policy as on creation, without storing a rule",
+      needs,
+      body: {
+        custom: z.object({
+          data: z.object({ type: z.literal("access-rules"), attributes: z.object({ policy }) }),
+        }),
+      },
+      answer: "nothing",
+      example: { data: { type: "access-rules", attributes: { policy: examplePolicy } } },
+    },
     showAccessRuleSchema: {
       method: "GET",
       path: "/organizations/:organization_name/access-rules/schema",

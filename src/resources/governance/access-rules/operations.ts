@@ -58,6 +58,14 @@ export const accessRuleResource = implement(accessRules, {
     return { ...(await listAccessRuleRows(tx, organization, query.page)), changesWith: organization.id };
   },
 
+  async validatePolicy({ context, params, body }) {
+    authorizeOrganization(
+      await loadOrganization(context.database.reader, context, params.organizationName),
+      "can-update",
+    );
+    throwIfInvalid([...parsePolicy(body.data.attributes.policy).faults]);
+  },
+
   async showAccessRuleSchema({ context, params }) {
     await loadOrganization(context.database.reader, context, params.organizationName);
     const bytes = Buffer.from(cedarSchema);
