@@ -2,7 +2,7 @@
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { MountedResource } from "../../../jsonapi/define.ts";
-import { AppError, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
+import { AppError, type Fault, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
@@ -70,8 +70,10 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
         ]);
         await refuseUnlessAllowed(tx, context, changes, row.durationSecondsMax);
         await insertOffer(tx, organization, row, teamRows(row, teams));
-        await record(tx, context, { after: draft });
-        return { view: await reloaded(tx, context, row.id) };
+        const isUser = context.actor.kind === "user";
+        const view = { ...row, ...factsOf(organization), standing, teams, ...memberships, isUser };
+        await record(tx, context, { after: view });
+        return { view };
       }),
 
     async showAccessOffer({ context, params }) {
@@ -91,20 +93,19 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
         const kinds = Object.keys(teams) as OfferTeamKind[];
         if (sent === undefined && kinds.length === 0) return { view: offer };
         const requested = { ...sent, ...writerOf(context.actor) };
-        const changed = afterUpdate<AccessOfferView>(offer, { ...requested, teams: { ...offer.teams, ...teams } });
+        const { memberships, faults } = await planTeams(tx, context, offer, teams, body.relationships);
+        const after = { ...requested, ...memberships, teams: { ...offer.teams, ...teams } };
+        const changed = afterUpdate<AccessOfferView>(offer, after);
         const changes = parseOfferedChanges(parseChanges, JSON.parse(changed.changes) as OfferChanges);
         const isTaken =
           changed.nameKey !== offer.nameKey &&
           (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
-        throwIfInvalid([
-          ...(isTaken ? [nameTaken()] : []),
-          ...(await faultsOfTeams(tx, context, offer, teams, body.relationships)),
-        ]);
+        throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
         await refuseUnlessAllowed(tx, context, changes, changed.durationSecondsMax);
         await updateOfferRow(tx, offer, requested);
         await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
         await record(tx, context, { before: offer, after: changed });
-        return { view: kinds.length === 0 ? changed : await reloaded(tx, context, offer.id) };
+        return { view: changed };
       }),
 
     async deleteAccessOffer({ context, params }) {
@@ -134,22 +135,27 @@ async function loadOffer(tx: Tx, { actor }: Context, id: string): Promise<Access
   return offer;
 }
 
-/** The caller's teams may now be among the offer's. */
-const reloaded = loadOffer;
+interface OfferTeamChange {
+  readonly memberships: Pick<AccessOfferView, "isEligible" | "isApprover">;
+  readonly faults: readonly Fault[];
+}
 
-async function faultsOfTeams(
+async function planTeams(
   tx: Tx,
   { actor }: Context,
-  offer: AccessOfferView,
+  offer: Pick<AccessOfferView, "organizationId" | "standing" | "isEligible" | "isApprover">,
   teams: Partial<AccessOfferView["teams"]>,
   sent: OfferTeamsInput,
-) {
+): Promise<OfferTeamChange> {
   const ids = offerTeamKinds.flatMap((kind) => sentTeams(sent, kind) ?? []);
-  const known =
-    ids.length === 0
-      ? new Set<string>()
-      : await visibleTeamsAmong(tx, actor, offer.organizationId, offer.standing, ids);
-  return teamFaults(teams, sent, known);
+  const found = await visibleTeamsAmong(tx, actor, offer, ids);
+  const own = new Set(found.filter(({ includesActor }) => includesActor === 1).map(({ id }) => id));
+  const isIn = (kind: OfferTeamKind, before: boolean) =>
+    teams[kind] === undefined ? before : teams[kind].visible.some((id) => own.has(id));
+  return {
+    memberships: { isEligible: isIn("eligible", offer.isEligible), isApprover: isIn("approver", offer.isApprover) },
+    faults: teamFaults(teams, sent, new Set(found.map(({ id }) => id))),
+  };
 }
 
 async function record(

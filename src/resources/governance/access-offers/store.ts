@@ -7,7 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { AccessOfferTable, AccessOfferTeamTable } from "../../../database/schema/offers.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
-import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
+import { includesActor, teamIsVisibleTo } from "../../identity/teams/visibility.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
@@ -39,19 +39,19 @@ function offers({ db }: Tx, principal: string) {
     .select([
       teamList("eligible", principal).as("eligibleTeams"),
       teamList("approver", principal).as("approverTeams"),
-      isInTeams("eligible", principal).as("includesActor"),
+      isInTeams("eligible", principal).as("eligibleIncludeActor"),
       isInTeams("approver", principal).as("approversIncludeActor"),
     ]);
 }
 type AccessOfferRow = Awaited<ReturnType<ReturnType<typeof offers>["executeTakeFirstOrThrow"]>>;
 
 function toOfferView(actor: Actor, row: AccessOfferRow, standing: OrganizationStanding): AccessOfferView {
-  const { eligibleTeams, approverTeams, includesActor, approversIncludeActor, ...offer } = row;
+  const { eligibleTeams, approverTeams, eligibleIncludeActor, approversIncludeActor, ...offer } = row;
   return {
     ...offer,
     standing,
     teams: { eligible: teamIdsOf(eligibleTeams, standing), approver: teamIdsOf(approverTeams, standing) },
-    isEligible: includesActor === 1,
+    isEligible: eligibleIncludeActor === 1,
     isApprover: approversIncludeActor === 1,
     isUser: actor.kind === "user",
   };
@@ -96,22 +96,27 @@ export async function listOfferRows(tx: Tx, actor: Actor, organization: Organiza
   };
 }
 
+export interface NamedTeamRow {
+  readonly id: string;
+  readonly includesActor: number;
+}
+
 /** Teams of the organization that the caller can see. */
 export async function visibleTeamsAmong(
   tx: Tx,
   actor: Actor,
-  organizationId: string,
-  standing: OrganizationStanding,
+  { organizationId, standing }: Pick<AccessOfferView, "organizationId" | "standing">,
   ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const found = await tx.db
+): Promise<NamedTeamRow[]> {
+  if (ids.length === 0) return [];
+  const principal = principalOf(actor);
+  return tx.db
     .selectFrom("teams as t")
-    .select("t.id")
+    .select(["t.id", includesActor(principal).as("includesActor")])
     .where("t.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("t.id"), ids))
-    .where(teamIsVisibleTo(principalOf(actor), standing))
+    .where(teamIsVisibleTo(principal, standing))
     .execute();
-  return new Set(found.map(({ id }) => id));
 }
 
 export type ManagedOffer = Granted<AccessOfferView, "can-update">;
