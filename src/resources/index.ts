@@ -39,6 +39,7 @@ import type { Hooks } from "./shared/hooks.ts";
 import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
 import { accessRequestResource } from "./governance/access-requests/operations.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
+import { findOfferOfRequest } from "./governance/access-offers/reads.ts";
 import { accessOfferResource } from "./governance/access-offers/operations.ts";
 import { createChangeParser } from "./sharing/access-previews/changes.ts";
 import { accessPreviewResource } from "./sharing/access-previews/operations.ts";
@@ -243,6 +244,7 @@ export const hooks: Hooks = {
   },
   accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest: async () => undefined },
   accessViolations: { requestViolationScan },
+  accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest },
   loaders,
 };
 

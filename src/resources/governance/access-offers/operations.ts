@@ -2,7 +2,7 @@
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { MountedResource } from "../../../jsonapi/define.ts";
-import { AppError, type Fault, notFound, throwIfInvalid } from "../../../kernel/errors.ts";
+import { type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
@@ -31,7 +31,6 @@ import {
 } from "./rules.ts";
 import {
   deleteOfferRow,
-  findOffer,
   insertOffer,
   listOfferRows,
   lockOrganizationOfOffer,
@@ -39,6 +38,7 @@ import {
   updateOfferRow,
   visibleTeamsAmong,
 } from "./store.ts";
+import { loadOffer, takeOffer } from "./taking.ts";
 import { refuseUnlessAllowed } from "./writer.ts";
 
 export function accessOfferResource(parseChanges: ChangeParser): MountedResource<Context> {
@@ -60,14 +60,11 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
         const identity = { id: newId("access-offers"), organizationId: organization.id, createdAt: now() };
         const row = newOffer(body.attributes, { ...identity, ...writerOf(context.actor) });
         const teams = { ...teamsOfNewOffer, ...changedTeams(teamsOfNewOffer, body.relationships) };
-        const memberships = { isEligible: false, isApprover: false, isUser: context.actor.kind === "user" };
-        const draft = { ...row, ...factsOf(organization), standing: organization.standing, teams, ...memberships };
-        throwIfInvalid([
-          ...((await checkNameAvailability(tx, "accessOffers", organization.id, row.name)).isTaken
-            ? [nameTaken()]
-            : []),
-          ...(await faultsOfTeams(tx, context, draft, teams, body.relationships)),
-        ]);
+        const { standing } = organization;
+        const initially = { organizationId: organization.id, standing, isEligible: false, isApprover: false };
+        const { memberships, faults } = await planTeams(tx, context, initially, teams, body.relationships);
+        const { isTaken } = await checkNameAvailability(tx, "accessOffers", organization.id, row.name);
+        throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
         await refuseUnlessAllowed(tx, context, changes, row.durationSecondsMax);
         await insertOffer(tx, organization, row, teamRows(row, teams));
         const isUser = context.actor.kind === "user";
@@ -118,21 +115,16 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
       });
     },
 
-    async takeAccessOffer() {
-      throw new AppError("unsupported", "Offers can't be taken yet.");
-    },
+    takeAccessOffer: ({ context, params, body: { data } }) =>
+      context.database.write(async (tx) => ({
+        view: await takeOffer(tx, context, parseChanges, params.accessOfferId, data.attributes),
+      })),
   });
 }
 
 /** An offer acts for its last writer without its token, so a token that expires can't write one. Throws `forbidden`. */
 function refuseShortLived({ actor }: Context): void {
   credentialTerm(actor, { thing: "an access offer, or change one", endsAt: null });
-}
-
-async function loadOffer(tx: Tx, { actor }: Context, id: string): Promise<AccessOfferView> {
-  const offer = await findOffer(tx, actor, id);
-  if (offer === undefined) throw notFound("access offer");
-  return offer;
 }
 
 interface OfferTeamChange {

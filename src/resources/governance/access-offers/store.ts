@@ -174,6 +174,16 @@ export async function findTaker(tx: Tx, organizationId: string, userId: string):
   return row && { ...row, userId };
 }
 
+/** Without the caller's access to it. */
+export async function findOfferFacts(tx: Tx, id: string) {
+  return tx.db
+    .selectFrom("accessOffers as a")
+    .innerJoin("organizations as o", openWithId("a.organizationId"))
+    .select(["a.organizationId", "a.name", "a.enabled", "a.writerKind", "a.writerId", "o.name as organizationName"])
+    .where("a.id", "=", id)
+    .executeTakeFirst();
+}
+
 type OfferWriter = Pick<AccessOfferTable, "organizationId" | "writerKind" | "writerId">;
 
 /** The last writer, with its present access. Undefined if it no longer exists. */

@@ -1,8 +1,7 @@
 /** Checks that an offer's writer is allowed to make its changes: runs them, and rolls them back. */
 import { sql } from "kysely";
-import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import { AppError, conflict, forbidden } from "../../../kernel/errors.ts";
+import { type AppError, forbidden } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import {
   atChange,
@@ -10,12 +9,10 @@ import {
   databaseInTransaction,
   isDenial,
 } from "../../sharing/access-previews/apply-changes.ts";
-import type { ChangeParser, ParsedChange } from "../../sharing/access-previews/changes.ts";
+import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import type { Context } from "../../shared/context.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
-import { endingBy, parseStoredChanges } from "./changes.ts";
-import type { AccessOfferView } from "./definition.ts";
-import { findOfferWriter } from "./store.ts";
+import { endingBy } from "./changes.ts";
 
 /** As it would be if somebody took the offer now. The caller must have locked the organization. */
 async function firstDenial(
@@ -58,28 +55,3 @@ export async function refuseUnlessAllowed(
   const { error, position } = denial;
   throw atChange(isDenial(error) ? forbidden(error.message) : error, position);
 }
-
-/** The actor that executes the offer's changes, who is its last writer. Throws `conflict` if it is no longer allowed to make them. */
-export async function loadAllowedWriter(
-  tx: Tx,
-  context: Context,
-  parse: ChangeParser,
-  offer: AccessOfferView,
-): Promise<Actor> {
-  const actor = await findOfferWriter(tx, offer, offer.organizationName);
-  if (actor === undefined)
-    throw conflict("The last writer of this offer no longer exists. Ask somebody who manages offers to save it again.");
-  const changes = parseStoredChanges(parse, JSON.parse(offer.changes) as never);
-  if (changes instanceof AppError) throw unusable(changes.message);
-  const denial = await firstDenial(tx, { ...context, actor }, changes, offer.durationSecondsMax);
-  if (denial !== undefined) throw writerLostRight(denial.position, denial.error.message);
-  return actor;
-}
-
-const unusable = (reason: string): AppError =>
-  conflict(`A change of this offer is no longer possible: ${reason}. Ask somebody who manages offers to correct it.`);
-
-const writerLostRight = (position: number, reason: string): AppError =>
-  conflict(
-    `The last writer of this offer is no longer allowed to make its change ${position + 1}: ${reason} Ask somebody who is allowed to make every change to save the offer again.`,
-  );

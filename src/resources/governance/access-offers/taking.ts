@@ -1,0 +1,75 @@
+/** Takes an offer: a request with a copy of its changes, which break-glass access executes immediately. */
+import type { Tx } from "../../../database/database.ts";
+import { AppError, attributeFault, conflict, invalid, notFound } from "../../../kernel/errors.ts";
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
+import type { Context } from "../../shared/context.ts";
+import type { AccessRequestView } from "../access-requests/definition.ts";
+import { createRequestFromOffer, executeBreakGlass } from "../access-requests/writes.ts";
+import { changesFor, parseStoredChanges } from "./changes.ts";
+import type { AccessOfferView } from "./definition.ts";
+import { authorizeTaking, type OfferChanges } from "./rules.ts";
+import { findOffer, findOfferWriter, findTaker, lockOrganizationOfOffer } from "./store.ts";
+
+/** Throws `not-found`. */
+export async function loadOffer(tx: Tx, { actor }: Context, id: string): Promise<AccessOfferView> {
+  const offer = await findOffer(tx, actor, id);
+  if (offer === undefined) throw notFound("access offer");
+  return offer;
+}
+
+interface TakeInput {
+  readonly reason: string;
+  readonly "duration-seconds"?: number | undefined;
+}
+
+/** Throws `conflict` if the offer is disabled, or its last writer can no longer make its changes. */
+export async function takeOffer(
+  tx: Tx,
+  context: Context,
+  parse: ChangeParser,
+  id: string,
+  { reason, "duration-seconds": sent }: TakeInput,
+): Promise<AccessRequestView> {
+  await lockOrganizationOfOffer(tx, id);
+  const offer = authorizeTaking(await loadOffer(tx, context, id));
+  if (offer.enabled === 0)
+    throw conflict(
+      "The access offer is disabled. Ask somebody who manages offers to enable it, or request the access.",
+    );
+  const durationSeconds = sent ?? offer.durationSecondsMax;
+  if (durationSeconds > offer.durationSecondsMax) throw invalid([tooLong(offer.durationSecondsMax)]);
+  const organization = await loadOrganization(tx, context, offer.organizationName);
+  const executor = await findOfferWriter(tx, offer, offer.organizationName);
+  if (executor === undefined) throw writerMissing();
+  const offered = {
+    offerId: offer.id,
+    changes: await changesForCaller(tx, context, parse, offer),
+    reason,
+    durationSeconds,
+    approverTeamIds: [...offer.teams.approver.visible, ...offer.teams.approver.hidden],
+    executor,
+  };
+  return offer.approvals === "none"
+    ? executeBreakGlass(tx, context, organization, offered)
+    : createRequestFromOffer(tx, context, organization, offered);
+}
+
+const tooLong = (max: number) =>
+  attributeFault("duration-seconds", `Duration seconds can be at most ${max}, the longest time that this offer allows`);
+
+const writerMissing = (): AppError =>
+  conflict("The last writer of this offer no longer exists. Ask somebody who manages offers to save it again.");
+
+async function changesForCaller(tx: Tx, { actor }: Context, parse: ChangeParser, offer: AccessOfferView) {
+  const stored = JSON.parse(offer.changes) as OfferChanges;
+  const taker = actor.kind === "user" ? await findTaker(tx, offer.organizationId, actor.userId) : undefined;
+  if (taker === undefined)
+    throw conflict("You are no longer an active member of the organization. Ask an owner to add you again.");
+  const changes = parseStoredChanges(parse, changesFor(stored, taker));
+  if (changes instanceof AppError)
+    throw conflict(
+      `A change of this offer is no longer possible: ${changes.message}. Ask somebody who manages offers to correct it.`,
+    );
+  return changes;
+}
