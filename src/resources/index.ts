@@ -242,7 +242,6 @@ export const hooks: Hooks = {
     enforceRules: async () => {},
     matchRules: async (_tx, _context, _organization, changes) => changes.map(() => []),
   },
-  accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest: async () => undefined },
   accessViolations: { requestViolationScan },
   accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest },
   loaders,
