@@ -21,6 +21,7 @@ export const navigationOf = (organization: string, rights: Rights): [string, [st
     "Access",
     [
       ["Who has access", paths.holders(organization)],
+      ["Requests", paths.accessRequests(organization)],
       ["Teams", paths.teams(organization)],
       ["People", paths.people(organization)],
       ["Tokens", paths.tokens(organization)],

@@ -2,9 +2,10 @@
 import { createRoute, redirect } from "@tanstack/react-router";
 import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
-import { organization, project, team, workspaceNamed } from "./api/queries.ts";
+import { project, team, workspaceNamed } from "./api/queries.ts";
+import { accessPages } from "./access-routes.ts";
 import {
-  inside,
+  inOrganization,
   notFound,
   byParameter,
   organizationQueries as here,
@@ -14,11 +15,6 @@ import {
 } from "./page-route.ts";
 import { paths } from "./paths.ts";
 
-const inOrganization = createRoute({
-  getParentRoute: () => inside,
-  path: "$organization",
-  loader: ({ context, params }) => context.client.ensureQueryData(organization(params.organization)),
-});
 const inWorkspace = createRoute({
   getParentRoute: () => inOrganization,
   path: "workspaces/$workspace",
@@ -52,6 +48,7 @@ const runOfCli = createRoute({
 });
 
 export const organizationPages = inOrganization.addChildren([
+  ...accessPages,
   page(
     inOrganization,
     "/",
@@ -107,16 +104,6 @@ export const organizationPages = inOrganization.addChildren([
     here(lists.capacity, lists.runQueue),
   ),
   runOfCli,
-  page(
-    inOrganization,
-    "who-can",
-    () => import("./pages/who-can/page.tsx"),
-    async ({ client, params, search }) => {
-      const { permissions: may } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
-      const canRead = may["can-create-team"] || may["can-manage-memberships"];
-      return canRead ? [lists.accessHolders(params.organization, search)] : [];
-    },
-  ),
   page(inOrganization, "move", () => import("./pages/move/page.tsx"), here(lists.movableWorkspaces)),
   page(
     inOrganization,
@@ -127,7 +114,6 @@ export const organizationPages = inOrganization.addChildren([
       details.reachOf(params.organization, { token: params.token }, search).query,
     ],
   ),
-  page(inOrganization, "grant", () => import("./pages/grant/page.tsx")),
   inProject.addChildren([
     page(
       inProject,

@@ -11,7 +11,7 @@ import {
   type RouteComponent,
 } from "@tanstack/react-router";
 import type { Attributes } from "./api/client.ts";
-import { account, workspaceNamed } from "./api/queries.ts";
+import { account, organization, workspaceNamed } from "./api/queries.ts";
 import { CodeMissing, NotFound } from "./pages/failed.tsx";
 import type { SearchParameters } from "./paths.ts";
 import { Shell, ShellFailed } from "./shell.tsx";
@@ -31,6 +31,11 @@ export const inside = createRoute({
   errorComponent: ShellFailed,
   pendingComponent: ConsoleLoading,
   loader: ({ context }) => context.client.ensureQueryData(account()),
+});
+export const inOrganization = createRoute({
+  getParentRoute: () => inside,
+  path: "$organization",
+  loader: ({ context, params }) => context.client.ensureQueryData(organization(params.organization)),
 });
 type AnyQuery = EnsureQueryDataOptions<any, any, any, any>;
 type ParamsOf<Parent extends AnyRoute, Path extends string> = ResolveAllParamsFromParent<Parent, ResolveParams<Path>>;

@@ -15,6 +15,7 @@ export function organizationActions(organization: string, rights: Rights, manage
     [rights?.["can-create-team"], "New team", paths.opening(paths.teams(organization), "create")],
     [rights?.["can-manage-memberships"], "Invite member", paths.opening(paths.people(organization), "invite")],
     [managesProject, "Grant access", paths.grant(organization)],
+    [true, "Request access", paths.requestAccess(organization)],
     [managesProject, "Move workspaces", paths.move(organization)],
     [true, "Create token", paths.opening(paths.tokens(organization), "create")],
   ];
@@ -37,6 +38,10 @@ export function workspaceActions(
     [locked && isOwnLock, { label: "Unlock", run: "unlock" }],
     [forces, { label: "Force-unlock", to: paths.opening(overview, "force-unlock") }],
     [may["can-update"], { label: "Grant access", to: paths.grant(organization, { workspace: workspace.id }) }],
+    [
+      !may["can-update"],
+      { label: "Request access", to: paths.requestAccess(organization, { workspace: workspace.id }) },
+    ],
     [true, { label: "Who has access", to: paths.workspaceAccess(organization, name) }],
     [may["can-read-variable"], { label: "Variables", to: paths.workspaceVariables(organization, name) }],
     [true, { label: "Settings", to: paths.workspaceSettings(organization, name) }],
@@ -44,7 +49,7 @@ export function workspaceActions(
   return actions.flatMap(([may, action]) => (may ? [action] : []));
 }
 
-const vocabulary = "start run lock unlock force-unlock grant access who has variables settings".split(" ");
+const vocabulary = "start run lock unlock force-unlock grant request access who has variables settings".split(" ");
 const verbLengthMin = 3;
 
 /** Such as "lock payments". */

@@ -69,6 +69,13 @@ export const paths = {
 
   grant: (organization: string, search: { team?: string; project?: string; workspace?: string } = {}) =>
     withSearch(`${inOrganization(organization)}/grant`, search),
+  accessRequests: (organization: string, search: { show?: string; status?: string } = {}) =>
+    withSearch(`${inOrganization(organization)}/access-requests`, search),
+  accessRequest: (organization: string, id: string) => `${inOrganization(organization)}/access-requests/${part(id)}`,
+  requestAccess: (
+    organization: string,
+    search: { for?: "team"; team?: string; project?: string; workspace?: string; level?: string } = {},
+  ) => withSearch(`${inOrganization(organization)}/access-requests/new`, search),
   move: (
     organization: string,
     search: { workspaces?: string; q?: string | undefined; from?: string | undefined } = {},

@@ -18,6 +18,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
 import { organization as organizationQuery, useRights } from "./api/queries.ts";
+import { RequestCount } from "./components/request-count.tsx";
 import { ShowAsApi } from "./components/show-as-api.tsx";
 import { isUnreachable } from "./api/connection.ts";
 import { AccountMenu } from "./pages/account/menu.tsx";
@@ -123,6 +124,7 @@ function Navigation({ organization }: { readonly organization: string }) {
               key={to}
               to={to}
               label={label}
+              rightSection={to === paths.accessRequests(organization) && <RequestCount organization={organization} />}
               active={isHere(to)}
               aria-current={isHere(to) ? "page" : undefined}
               py={5}

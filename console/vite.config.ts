@@ -23,7 +23,7 @@ const areas: [name: string, pages: RegExp][] = [
   ["sign-in", /\/pages\/(sign-in|first-start)\//],
   ["site", /\/pages\/(site|account)\//],
   ["workspace", /\/pages\/(runs|states|variables|workspace|repository)\//],
-  ["access", /\/pages\/(grant|who-can|teams|people|reach|tokens|move)\//],
+  ["access", /\/pages\/(access-[a-z]+|grant|who-can|teams|people|reach|tokens|move)\//],
   ["lists", /\/pages\/(organization|organizations|workspaces|projects|resources|tags|audit)\//],
   ["settings", /\/pages\//],
 ];

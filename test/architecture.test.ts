@@ -293,7 +293,6 @@ const withoutQueries = [
   "inside ~/authorize",
   "inside ~/new-organization",
   "inOrganization audit",
-  "inOrganization grant",
   "inProject audit",
   "inTeam /",
   "inTeam settings",
@@ -301,6 +300,8 @@ const withoutQueries = [
   "inWorkspace audit",
   "inWorkspace start",
   "inWorkspace settings",
+  "inOrganization grant",
+  "inOrganization access-requests/new",
 ];
 
 describe("the console", () => {
@@ -342,7 +343,7 @@ describe("the console", () => {
   it("starts a page's queries with its code", () => {
     const bare =
       /\bpage\(\s*(\w+),\s*"([^"]+)",\s*\(\) =>\s*import\("[^"]+"\)(?:\.then\(\(.*?\) => \(.*?\)\))?,?\s*\)/g;
-    const routes = `${textOf("routes.ts")}${textOf("organization-routes.ts")}`;
+    const routes = `${textOf("routes.ts")}${textOf("organization-routes.ts")}${textOf("access-routes.ts")}`;
     expect([...routes.matchAll(bare)].map(([, parent, path]) => `${parent} ${path}`)).toEqual(withoutQueries);
   });
 

@@ -1,31 +1,18 @@
 /** Previews changes of access, and applies them only if access is still as the preview showed it. */
 import { Alert, Button, Stack, Text } from "@mantine/core";
-import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
 import { createPortal } from "react-dom";
 import { useAction } from "../api/actions.ts";
-import { call, type OperationResponse } from "../api/client.ts";
 import { ApiError, sortProblems } from "../api/errors.ts";
-import { FormButtons } from "../ui/dialog.tsx";
+import { FormButtons, FormDialog } from "../ui/dialog.tsx";
 import { LoadingRows, ErrorMessage } from "../components/states.tsx";
 import type { AccessChange } from "./changes.ts";
 import { Effects, type AccessPreview } from "./effects.tsx";
-
-const operation = "POST /organizations/{organization_name}/access-previews";
-
-const bodyOf = (changes: readonly AccessChange[], more: object = {}) => ({
-  data: { type: "access-previews" as const, attributes: { changes, ...more } },
-});
-
-/** A query although it is a POST: a preview changes nothing. */
-const previewOf = (organization: string, changes: readonly AccessChange[]) =>
-  queryOptions<OperationResponse<typeof operation>, ApiError>({
-    queryKey: ["what would change", organization, changes],
-    queryFn: ({ signal }) =>
-      call(operation, { path: { organization_name: organization }, body: bodyOf(changes) }, signal),
-    gcTime: 0,
-    placeholderData: keepPreviousData,
-  });
+import { MatchingRules } from "./matching-rules.tsx";
+import { previewBody, previewOf, previewOperation, rulesOf } from "./preview-query.ts";
+import { AccessRequestForm, type RequestDraft } from "./request-form.tsx";
 
 export type FieldFaults = Readonly<Record<string, string>>;
 
@@ -56,6 +43,8 @@ export interface PreviewProps {
   readonly after?: () => void;
   readonly onCancel?: () => void;
   readonly isSettling?: boolean;
+  /** What a refused change becomes as a request; otherwise the changes as they are. */
+  readonly request?: { readonly changes: readonly AccessChange[]; readonly draft: RequestDraft };
   readonly children?: ReactNode;
   /** For a bar that stays in view. */
   readonly buttonsWithin?: HTMLElement | null;
@@ -65,14 +54,14 @@ export function Preview(props: PreviewProps) {
   const { organization, changes, changesNow, verb, color, done, after, onCancel, isSettling = false, children } = props;
   const query = useQuery(previewOf(organization, changes));
   const [isOutdated, setOutdated] = useState(false);
-  const action = useAction(operation, { done, refusal: "form", ...(after && { after }) });
+  const action = useAction(previewOperation, { done, refusal: "form", ...(after && { after }) });
   const preview = query.data?.data.attributes;
   const error = useOtherProblems(query.error ?? action.error, props);
   const apply = () =>
     action.mutate(
       {
         path: { organization_name: organization },
-        body: bodyOf(changesNow?.() ?? changes, { "access-version": preview?.["access-version"], apply: true }),
+        body: previewBody(changesNow?.() ?? changes, { "access-version": preview?.["access-version"], apply: true }),
       },
       {
         onError: (error) => {
@@ -98,6 +87,7 @@ export function Preview(props: PreviewProps) {
       )}
       <Effects preview={preview} />
       {children}
+      <MatchingRules rules={rulesOf(preview)} />
       {!preview.allowed && <NotAllowed changes={preview.changes} />}
       {error && <ErrorMessage error={error} />}
       <Buttons within={props.buttonsWithin} onCancel={onCancel}>
@@ -106,8 +96,37 @@ export function Preview(props: PreviewProps) {
             {verb}
           </Button>
         )}
+        {!preview.allowed && (
+          <RequestApproval
+            organization={organization}
+            changes={props.request?.changes ?? changes}
+            draft={props.request?.draft}
+            isDisabled={isSettling}
+          />
+        )}
       </Buttons>
     </Stack>
+  );
+}
+
+interface RequestApprovalProps {
+  readonly organization: string;
+  readonly changes: readonly AccessChange[];
+  readonly draft: RequestDraft | undefined;
+  readonly isDisabled: boolean;
+}
+
+function RequestApproval({ organization, changes, draft, isDisabled }: RequestApprovalProps) {
+  const [opened, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button onClick={open} disabled={isDisabled}>
+        Request approval
+      </Button>
+      <FormDialog opened={opened} onClose={close} title="Request approval">
+        <AccessRequestForm organization={organization} changes={changes} initial={draft} onCancel={close} />
+      </FormDialog>
+    </>
   );
 }
 

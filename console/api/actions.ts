@@ -24,6 +24,7 @@ export function useAction<O extends ApiOperation>(
     mutationFn: (input) => call(operation, input),
     onSuccess: async (response, input) => {
       showMessage(typeof done === "string" ? done : done(response, input));
+      for (const warning of warningsIn(response)) showWarning(warning);
       await after?.(response, input);
       await navigated(router);
       await client.invalidateQueries();
@@ -56,6 +57,28 @@ export const showMessage = (message: string): void =>
   void notifications.show({ message, color: "teal", withBorder: true, autoClose: messageMs });
 
 const lostMessage = {};
+
+interface RuleWarning {
+  readonly rule: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Of access rules that advise against what was done. */
+function warningsIn(response: object): readonly RuleWarning[] {
+  const { meta } = response as { readonly meta?: { readonly warnings?: readonly RuleWarning[] } };
+  return meta?.warnings ?? [];
+}
+
+const showWarning = ({ rule, name, message }: RuleWarning): void =>
+  void notifications.show({
+    id: rule,
+    title: `Access rule ${name}`,
+    message,
+    color: "yellow",
+    withBorder: true,
+    autoClose: 15_000,
+  });
 
 export function showError(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);

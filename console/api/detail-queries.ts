@@ -153,3 +153,9 @@ export function reachOf(organization: string, of: ReachQuerySubject, search: Sea
     return reach("GET /users/{user_id}/reach", { path: { user_id: of.user }, query: inOrganization });
   return reach("GET /authentication-tokens/{token_id}/reach", { path: { token_id: of.token }, query: inOrganization });
 }
+
+export const accessRequest = (id: string) =>
+  apiQuery("GET /access-requests/{access_request_id}", {
+    path: { access_request_id: id },
+    query: { include: "requester,decided_by" },
+  });

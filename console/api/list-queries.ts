@@ -191,3 +191,17 @@ export const runQueue = (organization: string, search: SearchParameters) =>
   });
 export const capacity = (organization: string) =>
   pagedQuery("GET /organizations/{organization_name}/capacity", { path: at(organization) });
+
+export const requestsShown = (search: SearchParameters) =>
+  ["mine", "all"].find((shown) => shown === search["show"]) ?? "to-decide";
+const requestsMine: Readonly<Record<string, string | undefined>> = { "to-decide": "to-decide", mine: "requested" };
+export const accessRequests = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/access-requests", {
+    path: at(organization),
+    query: {
+      "filter[mine]": requestsMine[requestsShown(search)],
+      "filter[status]": search["status"],
+      include: "requester",
+      ...paged(search, 30),
+    },
+  });

@@ -6,6 +6,7 @@ import { isServerReady, isUnreachable, useNotice } from "../api/connection.ts";
 import { ApiError, notFoundDetail, notFoundTitle, SessionEnded } from "../api/errors.ts";
 import { paths } from "../paths.ts";
 import { prefix } from "../ui/link.tsx";
+import { RequestAccess } from "./request-access.tsx";
 
 export const unreachableTitle = "Can't reach the server";
 
@@ -56,9 +57,12 @@ interface RefusalProps {
   readonly error: unknown;
   readonly title?: string;
   readonly onRetry?: () => void;
+  /** Whether a request for access could help. */
+  readonly isRequestable?: boolean;
 }
 
-export function ErrorMessage({ error, title = titleOf(error), onRetry }: RefusalProps) {
+export function ErrorMessage({ error, title = titleOf(error), onRetry, isRequestable = true }: RefusalProps) {
+  const isForbidden = isRequestable && error instanceof ApiError && error.status === 403;
   const sentences = sentencesOf(error);
   const isSignedOut = error instanceof SessionEnded;
   return (
@@ -73,12 +77,13 @@ export function ErrorMessage({ error, title = titleOf(error), onRetry }: Refusal
           ))}
         </List>
       )}
-      <Group mt="sm" gap="xs" display={onRetry || isSignedOut ? undefined : "none"}>
+      <Group mt="sm" gap="xs" display={onRetry || isSignedOut || isForbidden ? undefined : "none"}>
         {isSignedOut && (
           <Button component="a" variant="default" href={`${prefix}${paths.signIn()}`} target="_blank">
             Sign in
           </Button>
         )}
+        {isForbidden && <RequestAccess />}
         {onRetry && (
           <Button variant="default" onClick={onRetry}>
             Try again
@@ -173,7 +178,11 @@ export function Empty({
             {children}
           </Text>
         )}
-        {action && <Group mt="xs">{action}</Group>}
+        {action && (
+          <Group mt="xs" gap="xs" justify="center">
+            {action}
+          </Group>
+        )}
       </Stack>
     </Paper>
   );

@@ -111,7 +111,7 @@ beforeAll(async () => {
 });
 
 /** Every page except those of a state, which has no long text. */
-const source = ["routes.ts", "organization-routes.ts"]
+const source = ["routes.ts", "organization-routes.ts", "access-routes.ts"]
   .map((name) => readFileSync(new URL(`../../console/${name}`, import.meta.url), "utf8"))
   .join("");
 const under: Record<string, string> = {

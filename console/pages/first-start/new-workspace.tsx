@@ -6,6 +6,7 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Resource } from "../../api/client.ts";
 import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
+import { RequestAccess } from "../../components/request-access.tsx";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { OperationForm, useDraft } from "../../components/forms.tsx";
@@ -106,7 +107,7 @@ function NewWorkspace({ organization }: { readonly organization: string }) {
     <QueryContent query={projects}>
       {({ data }) =>
         data.length === 0 ? (
-          <Empty title="You can't create workspaces yet">
+          <Empty title="You can't create workspaces yet" action={<RequestAccess />}>
             You need the <em>maintain</em> or <em>admin</em> level on a project, or membership in a team that manages
             workspaces. Ask an owner of {organization}.
           </Empty>

@@ -4,17 +4,12 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { grantChange } from "../../access/changes.ts";
 import { attributesOf, type CustomPermissions, chosenPermissionsOf, defaultPermissions } from "../../access/columns.ts";
+import type { GrantDocument } from "../../access/existing-grant.ts";
 import { CustomPermissionInputs, LevelInput } from "../../access/level-input.tsx";
 import { type FieldFaults, Preview } from "../../access/preview.tsx";
 import type { AccessTargetKind } from "../../access/words.ts";
 import { type Expiry, expiryFault, expiryInstant } from "../../ui/expiry.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
-
-export interface RecordDocument {
-  readonly id: string;
-  readonly attributes: Readonly<Record<string, any>> & { readonly access: string };
-  readonly relationships: { readonly team?: { readonly data?: { readonly id: string } } };
-}
 
 interface GrantFormProps {
   readonly organization: string;
@@ -22,7 +17,7 @@ interface GrantFormProps {
   readonly teamId: string;
   readonly targetId: string;
   readonly names: { readonly team: string; readonly target: string };
-  readonly record: RecordDocument | undefined;
+  readonly record: GrantDocument | undefined;
   readonly after: () => void;
 }
 
@@ -35,7 +30,7 @@ interface GrantDraft {
 
 const soonMs = 250;
 
-function draftOf(kind: AccessTargetKind, record: RecordDocument | undefined): GrantDraft {
+function draftOf(kind: AccessTargetKind, record: GrantDocument | undefined): GrantDraft {
   const given = record?.attributes;
   return {
     level: given?.access ?? "read",
@@ -59,6 +54,14 @@ const changeOf = ({ kind, targetId, teamId, record }: GrantFormProps, { level, c
     },
     record?.id,
   );
+
+/** A relative expiry counts from approval. */
+function requestOf(props: GrantFormProps, draft: GrantDraft) {
+  const { expiry, reason } = draft;
+  const seconds = expiry !== null && "seconds" in expiry ? expiry.seconds : null;
+  const changes = [changeOf(props, { ...draft, expiry: seconds === null ? expiry : null })];
+  return { changes, draft: { reason, seconds } };
+}
 
 export function GrantForm(props: GrantFormProps) {
   const { organization, kind, names, record, after } = props;
@@ -105,6 +108,7 @@ export function GrantForm(props: GrantFormProps) {
         changesNow={() => [changeOf(props, draft)]}
         fields={fields}
         onFaults={setFaults}
+        request={requestOf(props, previewed.draft)}
         isSettling={draft !== previewed.draft || expiryFault(draft.expiry) !== undefined}
         verb={record ? "Change grant" : "Grant access"}
         done={`${names.team} now has ${draft.level} on ${names.target}.`}

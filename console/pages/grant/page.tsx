@@ -1,11 +1,10 @@
 /** Grants a team access, with a preview of the effects; also changes and removes existing grants. */
 import { Alert, Button, Group, Input, SegmentedControl, Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { grantTypes, revokeChange } from "../../access/changes.ts";
+import { useGrant } from "../../access/existing-grant.ts";
 import { Preview } from "../../access/preview.tsx";
 import type { AccessTargetKind } from "../../access/words.ts";
-import { completeListQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Picker, usePickerItem } from "../../components/pickers.tsx";
 import { useAddress } from "../../ui/address.ts";
@@ -13,7 +12,7 @@ import { Expires } from "../../ui/text.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, LoadingRows, ErrorMessage } from "../../components/states.tsx";
-import { GrantForm, type RecordDocument } from "./form.tsx";
+import { GrantForm } from "./form.tsx";
 
 export default function GrantPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
@@ -84,24 +83,10 @@ interface GrantTargetProps {
   readonly targetId: string;
 }
 
-function useRecord({ kind, teamId, targetId }: GrantTargetProps) {
-  const onProject = useQuery({
-    ...completeListQuery("GET /team-projects", { query: { "filter[project][id]": targetId } }),
-    enabled: kind === "project",
-  });
-  const onWorkspace = useQuery({
-    ...completeListQuery("GET /team-workspaces", { query: { "filter[workspace][id]": targetId } }),
-    enabled: kind === "workspace",
-  });
-  const query = kind === "project" ? onProject : onWorkspace;
-  const records = (query.data?.data ?? []) as readonly RecordDocument[];
-  return { query, record: records.find(({ relationships }) => relationships.team?.data?.id === teamId) };
-}
-
 function GrantTarget(props: GrantTargetProps) {
   const { organization, kind, teamId, targetId } = props;
   const { search, set } = useAddress();
-  const { query, record } = useRecord(props);
+  const { query, record } = useGrant({ kind, targetId, teamId });
   const team = usePickerItem("teams", teamId);
   const target = usePickerItem(`${kind}s`, targetId);
   const go = useGo();

@@ -2,6 +2,7 @@
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { apiQuery } from "../../api/queries.ts";
+import { RequestAccess } from "../../components/request-access.tsx";
 import { counted, listed, Identifier, When } from "../../ui/text.tsx";
 import { makerOf, kindOf } from "./list.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
@@ -75,7 +76,11 @@ function ConfirmingTeams({ details: { run } }: { readonly details: RunDetails })
   const others = listed([...names.slice(0, namedMax), ...(rest > 0 ? [counted(rest, "more team")] : [])]);
   if (mine) return `You can confirm or discard this plan${others && `; so can ${others}`}.`;
   const needed = "You can't confirm this plan: you need permission to apply runs in this workspace.";
-  return others === "" ? needed : `${needed} Ask ${others}.`;
+  return (
+    <>
+      {others === "" ? needed : `${needed} Ask ${others}.`} <RequestAccess size="compact-xs" />
+    </>
+  );
 }
 
 export function AboutRun({ details: { run, plan, apply, included } }: { readonly details: RunDetails }) {

@@ -1,8 +1,11 @@
 /** The members of a team, with expiry and reason; adds, changes and removes them. */
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
+import { account } from "../../api/queries.ts";
+import { RequestAccess } from "../../components/request-access.tsx";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { Expires, counted } from "../../ui/text.tsx";
@@ -17,7 +20,11 @@ export default function TeamMembersPage() {
   return (
     <TeamFrame
       actions={({ team }) =>
-        team.attributes.permissions["can-update-membership"] && <Button onClick={open}>Add member</Button>
+        team.attributes.permissions["can-update-membership"] ? (
+          <Button onClick={open}>Add member</Button>
+        ) : (
+          <RequestToJoin team={team} />
+        )
       }
     >
       {(details) => (
@@ -30,6 +37,12 @@ export default function TeamMembersPage() {
       )}
     </TeamFrame>
   );
+}
+
+function RequestToJoin({ team }: Pick<TeamDetails, "team">) {
+  const me = useQuery(account()).data?.data.id;
+  const isMember = team.relationships.users?.data?.some(({ id }) => id === me);
+  return me === undefined || isMember ? null : <RequestAccess verb="Request to join" />;
 }
 
 function membersOf({ response, team }: TeamDetails): Membership[] {

@@ -5,6 +5,7 @@ import { useParams } from "@tanstack/react-router";
 import { permissionChoices, sourcesText, type Source } from "../../access/words.ts";
 import { account, useRights } from "../../api/queries.ts";
 import type { Resource } from "../../api/client.ts";
+import { RequestAccess } from "../../components/request-access.tsx";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
@@ -130,7 +131,12 @@ function NotForAll({ organization }: { readonly organization: string }) {
   return (
     <Empty
       title="You need permission to manage teams or members"
-      action={me && <LinkButton to={paths.personReach(organization, me.id)}>Show my access</LinkButton>}
+      action={
+        <>
+          {me && <LinkButton to={paths.personReach(organization, me.id)}>Show my access</LinkButton>}
+          <RequestAccess />
+        </>
+      }
     >
       This page covers the whole organization. To see who has access to one project or workspace, open its Access tab.
     </Empty>

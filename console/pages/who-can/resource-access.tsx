@@ -4,6 +4,7 @@ import { useOwnAccess } from "../../access/rows.ts";
 import type { AccessTarget } from "../../access/words.ts";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
+import { RequestAccess } from "../../components/request-access.tsx";
 import { LinkButton } from "../../ui/link.tsx";
 import { ProjectFrame, type ProjectDetails } from "../projects/frame.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
@@ -39,7 +40,8 @@ interface AccessProps {
 }
 
 function Grant({ organization, target: { kind, id }, target }: AccessProps) {
-  const { canManage } = useOwnAccess(target);
-  if (!canManage) return null;
+  const { canManage, query } = useOwnAccess(target);
+  if (query.isLoading) return null;
+  if (!canManage) return <RequestAccess />;
   return <LinkButton to={paths.grant(organization, { [kind]: id })}>Grant access</LinkButton>;
 }

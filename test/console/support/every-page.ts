@@ -136,7 +136,7 @@ const parents: Record<string, string> = {
   inWorkspace: "/$organization/workspaces/$workspace",
 };
 
-const source = ["routes.ts", "organization-routes.ts"]
+const source = ["routes.ts", "organization-routes.ts", "access-routes.ts"]
   .map((name) => readFileSync(new URL(`../../../console/${name}`, import.meta.url), "utf8"))
   .join("");
 

@@ -1,0 +1,27 @@
+/** The pages about access of a whole organization: who has it, grants, and requests. */
+import * as details from "./api/detail-queries.ts";
+import * as lists from "./api/list-queries.ts";
+import { organization } from "./api/queries.ts";
+import { byParameter, inOrganization, organizationQueries as here, page } from "./page-route.ts";
+
+export const accessPages = [
+  page(
+    inOrganization,
+    "who-can",
+    () => import("./pages/who-can/page.tsx"),
+    async ({ client, params, search }) => {
+      const { permissions: may } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
+      const canRead = may["can-create-team"] || may["can-manage-memberships"];
+      return canRead ? [lists.accessHolders(params.organization, search)] : [];
+    },
+  ),
+  page(inOrganization, "grant", () => import("./pages/grant/page.tsx")),
+  page(inOrganization, "access-requests", () => import("./pages/access-requests/list.tsx"), here(lists.accessRequests)),
+  page(inOrganization, "access-requests/new", () => import("./pages/access-requests/new.tsx")),
+  page(
+    inOrganization,
+    "access-requests/$request",
+    () => import("./pages/access-requests/request.tsx"),
+    byParameter("request", details.accessRequest),
+  ),
+] as const;
