@@ -49,6 +49,14 @@ async function waitForAgents(site: Site, last: readonly string[]): Promise<void>
   while (site.scheduler.pids.length > 0) await pause(100);
 }
 
+/** With the reason of an errored run. */
+async function outcomeOf(site: Site, runId: string): Promise<string> {
+  const status = await site.statusOf(runId);
+  if (status !== "errored") return status;
+  const phases = await Promise.all(["plan", "apply"].map((phase) => site.admin.get(`/runs/${runId}/${phase}`)));
+  return `errored: ${phases.map((phase) => data(phase).attributes["error-message"]).join(" ")}`;
+}
+
 const startedAt = async (site: Site, runId: string): Promise<string> =>
   data(await site.admin.get(`/runs/${runId}/plan`)).attributes["status-timestamps"]["started-at"];
 
@@ -68,7 +76,7 @@ test.each<Engine>(["sqlite", "postgres"])("on %s", { timeout: scaled(1_800_000) 
       workspaces.map((id) => runs.findLast((run) => run.workspaceId === id)!.id),
     );
     for (const { id, isChange } of runs)
-      expect(await site.statusOf(id)).toBe(isChange ? "applied" : "planned_and_finished");
+      expect(await outcomeOf(site, id)).toBe(isChange ? "applied" : "planned_and_finished");
     const entries = readFileSync(ledger, "utf8").trim().split("\n");
     const jobs = [...site.output.matchAll(/job started run=(\S+) phase=(\S+)/g)].map(
       ([, id, phase]) => `${id} ${phase}`,
