@@ -38,6 +38,8 @@ export interface ReferencedRow {
   readonly teamId: string | null;
   readonly projectId: string | null;
   readonly userId: string | null;
+  /** Of a record: its project or workspace. */
+  readonly targetId: string | null;
 }
 
 export async function findReferenced(
@@ -50,24 +52,26 @@ export async function findReferenced(
     sql`organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref(column), ids)}`;
   const none = sql`cast(null as text)`;
   const found = await sql<ReferencedRow>`
-    select 'teams' as type, id, ${none} as name, id as team_id, ${none} as project_id, ${none} as user_id
+    select 'teams' as type, id, ${none} as name, id as team_id, ${none} as project_id, ${none} as user_id,
+      ${none} as target_id
       from teams where ${isNamed("id")}
     union all
-    select 'projects', id, ${none}, ${none}, id, ${none} from projects where ${isNamed("id")}
+    select 'projects', id, ${none}, ${none}, id, ${none}, ${none} from projects where ${isNamed("id")}
     union all
-    select 'workspaces', id, name, ${none}, project_id, ${none} from workspaces where ${isNamed("id")}
+    select 'workspaces', id, name, ${none}, project_id, ${none}, ${none} from workspaces where ${isNamed("id")}
     union all
-    select 'workspaces', id, name, ${none}, project_id, ${none} from workspaces
+    select 'workspaces', id, name, ${none}, project_id, ${none}, ${none} from workspaces
       where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("name"), workspaceNames)}
     union all
-    select 'team-projects', r.id, ${none}, r.team_id, r.project_id, ${none} from team_projects as r
+    select 'team-projects', r.id, ${none}, r.team_id, r.project_id, ${none}, r.project_id
+      from team_projects as r
       where r.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("r.id"), ids)} and ${inForce("r")}
     union all
-    select 'team-workspaces', r.id, ${none}, r.team_id, w.project_id, ${none}
+    select 'team-workspaces', r.id, ${none}, r.team_id, w.project_id, ${none}, r.workspace_id
       from team_workspaces as r inner join workspaces as w on w.id = r.workspace_id
       where r.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("r.id"), ids)} and ${inForce("r")}
     union all
-    select 'organization-memberships', m.id, ${none}, tm.team_id, ${none}, m.user_id
+    select 'organization-memberships', m.id, ${none}, tm.team_id, ${none}, m.user_id, ${none}
       from organization_memberships as m
       left join team_members as tm on tm.membership_id = m.id and ${inForce("tm")}
       where m.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("m.id"), ids)}`.execute(tx.db);
@@ -116,6 +120,9 @@ export async function findTeams(
 export interface TeamMembershipRow {
   readonly teamId: string;
   readonly userId: string;
+  readonly expiresAt: string | null;
+  /** Of a member that a group of an identity provider added. */
+  readonly ssoProviderId: string | null;
 }
 
 /** Invited users don't count yet. */
@@ -127,7 +134,7 @@ export async function findMemberships(
 ): Promise<TeamMembershipRow[]> {
   const found = await tx.db
     .selectFrom("teamMembers as m")
-    .select(["m.teamId", "m.userId"])
+    .select(["m.teamId", "m.userId", "m.expiresAt", "m.ssoProviderId"])
     .where("m.organizationId", "=", organizationId)
     .where("m.userId", "is not", null)
     .where(tx.dialect.isOneOf(sql.ref(`m.${by}`), ids))
@@ -159,6 +166,7 @@ export interface ProjectRecordRow {
   readonly teamId: string;
   readonly projectId: string;
   readonly permissions: number;
+  readonly expiresAt: string | null;
 }
 
 export type ProjectScope = readonly string[] | "everywhere";
@@ -171,7 +179,7 @@ export async function findProjectRecords(
 ): Promise<ProjectRecordRow[]> {
   let rows = tx.db
     .selectFrom("teamProjects as r")
-    .select(["r.teamId", "r.projectId", "r.permissions"])
+    .select(["r.teamId", "r.projectId", "r.permissions", "r.expiresAt"])
     .where("r.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("r.teamId"), teamIds))
     .where(inForce("r"));
@@ -182,6 +190,7 @@ export async function findProjectRecords(
 export interface WorkspaceRecordRow extends PreviewWorkspaceRow {
   readonly teamId: string;
   readonly permissions: number;
+  readonly expiresAt: string | null;
 }
 
 export interface PreviewWorkspaceRow {
@@ -199,7 +208,7 @@ export async function findWorkspaceRecords(
   let rows = tx.db
     .selectFrom("teamWorkspaces as r")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .select(["r.teamId", "r.workspaceId", "r.permissions", "w.name", "w.projectId"])
+    .select(["r.teamId", "r.workspaceId", "r.permissions", "r.expiresAt", "w.name", "w.projectId"])
     .where("r.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("r.teamId"), teamIds))
     .where(inForce("r"));
