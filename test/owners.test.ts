@@ -38,6 +38,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/variables/vars": ["vars"],
   "resources/variables/varsets": ["varsets", "varsetWorkspaces", "varsetProjects"],
   "resources/governance/access-rules": ["accessRules"],
+  "resources/governance/access-violations": ["accessViolations", "accessViolationScans"],
   "resources/connections/ssh-keys": ["sshKeys"],
   "resources/connections/agent-pools": ["agentPools", "agentPoolScopes"],
   "resources/connections/agent-tokens": ["agentTokens"],

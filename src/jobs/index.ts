@@ -13,6 +13,8 @@ import { emptyClosedOrganizations } from "../resources/identity/organizations/em
 import { closedOrganizationsJob } from "../resources/identity/organizations/writes.ts";
 import { removeEndedTeamMemberships } from "../resources/identity/organization-memberships/writes.ts";
 import { expireLeases } from "../resources/register/workspaces/maintenance.ts";
+import { findViolations } from "../resources/governance/access-violations/scan.ts";
+import { accessViolationJob } from "../resources/governance/access-violations/writes.ts";
 import { resolveLostJobs } from "../resources/runs/agent-jobs/lost-jobs.ts";
 import { removeVanishedAgents } from "../resources/runs/agents/writes.ts";
 import { runAssessments } from "../resources/runs/assessment-results/assessment-job.ts";
@@ -114,6 +116,13 @@ export const jobs: readonly BackgroundJob[] = [
     doc: "deletes expired team access and team memberships.",
     everyMs: minuteMs,
     run: removeEndedAccess,
+  },
+  {
+    // Each organization hourly, and after a change of its access rules.
+    name: accessViolationJob,
+    doc: "finds existing access that the access rules of an organization would refuse today.",
+    everyMs: minuteMs,
+    run: findViolations,
   },
   {
     name: runTriggerJob,

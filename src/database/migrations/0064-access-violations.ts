@@ -32,7 +32,6 @@ export const accessViolations: Migration = {
       token_id TEXT REFERENCES tokens (id) ON DELETE CASCADE,
       team_id TEXT,
       membership_id TEXT,
-      message TEXT NOT NULL,
       since TEXT NOT NULL,
       FOREIGN KEY (team_id, membership_id) REFERENCES team_members (team_id, membership_id) ON DELETE CASCADE
     )`,
@@ -44,5 +43,6 @@ export const accessViolations: Migration = {
     `CREATE INDEX access_violations_of_token ON access_violations (token_id)`,
     `CREATE INDEX access_violations_of_seat ON access_violations (team_id, membership_id)`,
   ],
+  online: [{ index: `CREATE INDEX team_members_in_order ON team_members (organization_id, team_id, membership_id)` }],
   recordsChanges: { access_violation_scans: "organization_id", access_violations: "organization_id" },
 };

@@ -14,7 +14,6 @@ export interface AccessViolationTable {
   tokenId: string | null;
   teamId: string | null;
   membershipId: string | null;
-  message: string;
   since: string;
 }
 

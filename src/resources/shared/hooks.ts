@@ -209,7 +209,12 @@ export interface AccessRequestHooks {
 
 export interface AccessViolationHooks {
   /** Call in the transaction of each change of a rule. */
-  requestViolationScan(tx: Tx, context: Pick<Context, "wake">, organizationId: string): Promise<void>;
+  requestViolationScan(
+    tx: Tx,
+    context: Pick<Context, "wake">,
+    by: Granted<object, "can-update">,
+    organizationId: string,
+  ): Promise<void>;
 }
 
 export interface Hooks {

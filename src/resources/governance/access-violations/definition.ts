@@ -2,19 +2,18 @@
 import { z } from "zod";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { text, timestamp } from "../../../jsonapi/schemas.ts";
+import { oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface AccessViolationView extends Pick<
   AccessViolationTable,
-  "id" | "organizationId" | "accessRuleId" | "kind" | "message" | "since" | "teamId"
+  "id" | "organizationId" | "accessRuleId" | "kind" | "since" | "teamId"
 > {
+  readonly message: string;
   /** The member whose seat it is. Null for an invited one. */
   readonly userId: string | null;
   readonly projectId: string | null;
   readonly workspaceId: string | null;
 }
-
-export const accessViolationKinds = ["grant", "seat", "token"] as const;
 
 const include = ["rule", "team", "user", "project", "workspace"] as const;
 const needs = "an owner, or the organization's token";
@@ -28,7 +27,7 @@ export const accessViolations = defineResource<AccessViolationView>()(({ readOnl
   id: (violation) => violation.id,
   attributes: {
     kind: readOnly(
-      z.enum(accessViolationKinds),
+      oneOf(["grant", "seat", "token"]),
       "`grant`: a team's access to a project or workspace; `seat`: a member of a team; `token`: a token of a team or of the organization.",
     ),
     message: readOnly(text(), "The rule's message, or its name."),

@@ -29,7 +29,7 @@ export const accessViolationResource = implement(accessViolations, {
         await loadOrganization(tx, context, params.organizationName, "organization-only"),
         "can-update",
       );
-      await requestViolationScan(tx, context, organization.id);
+      await requestViolationScan(tx, context, organization, organization.id);
     });
   },
 });

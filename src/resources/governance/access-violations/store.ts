@@ -1,9 +1,13 @@
 /** SQL of access violations and of their scans. */
 import { sql } from "kysely";
+import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { AccessViolationScanTable, AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AccessViolationView } from "./definition.ts";
 
@@ -13,27 +17,36 @@ interface ViolationPage {
   readonly computedAt: string | null;
 }
 
+/** Without those of access that has expired and of rules that were disabled since the last scan. */
 export async function listViolations(
   tx: Tx,
   { id }: Granted<OrganizationView, "can-update">,
   page: Page,
 ): Promise<ViolationPage> {
-  const counted = countOf(tx.db.selectFrom("accessViolations").select("id").where("organizationId", "=", id));
   const rows = tx.db
     .selectFrom("accessViolations as v")
+    .innerJoin("accessRules as r", "r.id", "v.accessRuleId")
     .leftJoin("teamProjects as p", "p.id", "v.teamProjectId")
     .leftJoin("teamWorkspaces as w", "w.id", "v.teamWorkspaceId")
+    .leftJoin("teamMembers as m", (join) =>
+      join.onRef("m.teamId", "=", "v.teamId").onRef("m.membershipId", "=", "v.membershipId"),
+    )
     .leftJoin("tokens as k", "k.id", "v.tokenId")
-    .leftJoin("organizationMemberships as m", "m.id", "v.membershipId")
-    .select(["v.id", "v.organizationId", "v.accessRuleId", "v.kind", "v.message", "v.since"])
+    .select(["v.id", "v.organizationId", "v.accessRuleId", "v.kind", "v.since"])
     .select(["m.userId", "p.projectId", "w.workspaceId"])
+    .select(sql<string>`coalesce(r.message, r.name)`.as("message"))
     .select(sql<string | null>`coalesce(v.team_id, p.team_id, w.team_id, k.team_id)`.as("teamId"))
-    .where("v.organizationId", "=", id);
+    .where("v.organizationId", "=", id)
+    .where("r.enabled", "=", 1)
+    .where("r.enforcement", "<>", "advise")
+    .where(inForce("p"))
+    .where(inForce("w"))
+    .where(inForce("m"));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "v.since", descending: true }, { column: "v.id" }],
     page,
-    totals: { totalCount: counted },
+    totals: { totalCount: countOf(rows.clearSelect().select("v.id")) },
   });
   const scan = await tx.db
     .selectFrom("accessViolationScans")
@@ -41,4 +54,118 @@ export async function listViolations(
     .where("organizationId", "=", id)
     .executeTakeFirst();
   return { views: found.rows, totalCount: found.totals.totalCount, computedAt: scan?.computedAt ?? null };
+}
+
+export async function raiseRequestedScans(
+  tx: Tx,
+  _by: Granted<object, "can-update">,
+  organizationId: string,
+): Promise<void> {
+  await tx.db
+    .insertInto("accessViolationScans")
+    .values({ organizationId, requested: 1, completed: 0, computedAt: null })
+    .onConflict((conflict) =>
+      conflict.column("organizationId").doUpdateSet({ requested: sql`access_violation_scans.requested + 1` }),
+    )
+    .execute();
+}
+
+type DueScan = Pick<AccessViolationScanTable, "organizationId" | "requested">;
+
+/** Requested, or completed before `staleAt` in an organization with rules. */
+export async function findDueScan(tx: Tx, staleAt: string): Promise<DueScan | undefined> {
+  return tx.db
+    .selectFrom("accessViolationScans as s")
+    .innerJoin("organizations as o", openWithId("s.organizationId"))
+    .select(["s.organizationId", "s.requested"])
+    .where((where) =>
+      where.or([
+        where("s.completed", "<", where.ref("s.requested")),
+        where.and([where("s.computedAt", "<", staleAt), where("o.enabledRuleCount", ">", 0)]),
+      ]),
+    )
+    .orderBy("s.organizationId")
+    .executeTakeFirst();
+}
+
+/** `requested`: as it was before the scan. */
+export async function completeScan(
+  tx: Tx,
+  _by: Capability<"job">,
+  { organizationId, requested }: DueScan,
+  computedAt: string,
+): Promise<void> {
+  await tx.db
+    .updateTable("accessViolationScans")
+    .set({ completed: requested, computedAt })
+    .where("organizationId", "=", organizationId)
+    .execute();
+}
+
+/** So that no rule changes until the commit, and nobody removes several grants at a time. False if the organization is closed. */
+export async function lockOrganizationToScan(tx: Tx, _by: Capability<"job">, organizationId: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("organizations as o")
+    .select("o.id")
+    .where("o.id", "=", organizationId)
+    .where("o.closedAt", "is", null)
+    .modifyEnd(tx.dialect.lockRows("o", "change"))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Of rules that are disabled, or only advise now. */
+export async function deleteObsoleteViolations(
+  tx: Tx,
+  _by: Capability<"job">,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const obsolete = tx.db
+    .selectFrom("accessViolations as v")
+    .innerJoin("accessRules as r", "r.id", "v.accessRuleId")
+    .select("v.id")
+    .where("v.organizationId", "=", organizationId)
+    .where((where) => where.or([where("r.enabled", "=", 0), where("r.enforcement", "=", "advise")]))
+    .limit(limit);
+  const result = await tx.db.deleteFrom("accessViolations").where("id", "in", obsolete).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+type KnownViolation = Pick<AccessViolationTable, "id" | "subjectId" | "accessRuleId">;
+
+export async function findViolationsOf(
+  tx: Tx,
+  organizationId: string,
+  subjectIds: readonly string[],
+): Promise<KnownViolation[]> {
+  return tx.db
+    .selectFrom("accessViolations")
+    .select(["id", "subjectId", "accessRuleId"])
+    .where("organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("subjectId"), subjectIds))
+    .execute();
+}
+
+/** The engines limit the parameters of a statement. */
+const rowsPerInsert = 1000;
+
+export async function insertViolations(
+  tx: Tx,
+  _by: Capability<"job">,
+  rows: readonly AccessViolationTable[],
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += rowsPerInsert)
+    await tx.db
+      .insertInto("accessViolations")
+      .values(rows.slice(from, from + rowsPerInsert))
+      .execute();
+}
+
+export async function deleteViolations(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.db
+    .deleteFrom("accessViolations")
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
 }

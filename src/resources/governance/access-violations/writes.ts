@@ -1,7 +1,8 @@
 /** Requests of scans for violations, for other folders. */
-import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
+import { raiseRequestedScans } from "./store.ts";
 
 export const accessViolationJob = "access-violations";
 
@@ -9,14 +10,9 @@ export const accessViolationJob = "access-violations";
 export async function requestViolationScan(
   tx: Tx,
   context: Pick<Context, "wake">,
+  by: Granted<object, "can-update">,
   organizationId: string,
 ): Promise<void> {
-  await tx.db
-    .insertInto("accessViolationScans")
-    .values({ organizationId, requested: 1, completed: 0, computedAt: null })
-    .onConflict((conflict) =>
-      conflict.column("organizationId").doUpdateSet({ requested: sql`access_violation_scans.requested + 1` }),
-    )
-    .execute();
+  await raiseRequestedScans(tx, by, organizationId);
   tx.afterCommit?.(() => context.wake?.(accessViolationJob));
 }

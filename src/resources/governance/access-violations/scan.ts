@@ -1,0 +1,126 @@
+/** The background job that finds violations. It evaluates existing access in batches, and never changes access. */
+import type { Capability } from "../../../access/capability.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import type { RuleMatch } from "../../shared/hooks.ts";
+import type { JobContext } from "../../shared/job-context.ts";
+import { type EnabledRule, evaluateActions, loadEnabledRules, loadRuleFacts } from "../access-rules/reads.ts";
+import {
+  completeScan,
+  deleteObsoleteViolations,
+  deleteViolations,
+  findDueScan,
+  findViolationsOf,
+  insertViolations,
+  lockOrganizationToScan,
+} from "./store.ts";
+import { type SubjectPage, type SubjectReader, subjectReaders, type ViolationSubject } from "./subjects.ts";
+
+/** Less than an hour, because the job looks once a minute. */
+const staleAfterMs = 55 * 60_000;
+const subjectsPerBatch = 100;
+const violationsPerBatch = 1000;
+
+/** Returns how many grants, seats and tokens it evaluated. An interrupted scan begins again. */
+export async function findViolations(work: JobContext): Promise<number> {
+  const { context, capability, signal, step } = work;
+  let handled = 0;
+  while (!signal.aborted) {
+    const staleAt = new Date(Date.parse(now()) - staleAfterMs).toISOString();
+    const scan = await findDueScan(context.database.reader, staleAt);
+    if (scan === undefined) break;
+    const isFinished = await removeObsolete(work, scan.organizationId);
+    for (const read of subjectReaders) handled += await scanSubjects(work, scan.organizationId, read);
+    if (isFinished && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, now()));
+  }
+  return handled;
+}
+
+async function removeObsolete({ capability, signal, step }: JobContext, organizationId: string): Promise<boolean> {
+  while (!signal.aborted) {
+    const count = await step(async (tx) =>
+      (await lockOrganizationToScan(tx, capability, organizationId))
+        ? deleteObsoleteViolations(tx, capability, organizationId, violationsPerBatch)
+        : 0,
+    );
+    if (count < violationsPerBatch) return true;
+  }
+  return false;
+}
+
+async function scanSubjects(
+  { capability, signal, step }: JobContext,
+  organizationId: string,
+  read: SubjectReader,
+): Promise<number> {
+  let page: SubjectPage | undefined = { organizationId, after: ["", ""], limit: subjectsPerBatch };
+  let handled = 0;
+  while (page !== undefined && !signal.aborted) {
+    const current: SubjectPage = page;
+    const subjects = await step((tx) => scanBatch(tx, capability, current, read));
+    handled += subjects.length;
+    const last = subjects.length < subjectsPerBatch ? undefined : subjects.at(-1);
+    page = last && { ...current, after: last.position };
+  }
+  return handled;
+}
+
+/** A constant number of statements. Returns the subjects, none if no rule refuses anything. */
+async function scanBatch(
+  tx: Tx,
+  by: Capability<"job">,
+  page: SubjectPage,
+  read: SubjectReader,
+): Promise<ViolationSubject[]> {
+  const { organizationId } = page;
+  if (!(await lockOrganizationToScan(tx, by, organizationId))) return [];
+  const rules = (await loadEnabledRules(tx, organizationId)).filter(({ enforcement }) => enforcement !== "advise");
+  if (rules.length === 0) return [];
+  const subjects = await read(tx, page);
+  if (subjects.length > 0) await recordViolations(tx, by, organizationId, subjects, rules);
+  return subjects;
+}
+
+async function recordViolations(
+  tx: Tx,
+  by: Capability<"job">,
+  organizationId: string,
+  subjects: readonly ViolationSubject[],
+  rules: readonly EnabledRule[],
+): Promise<void> {
+  const known = await findViolationsOf(
+    tx,
+    organizationId,
+    subjects.map(({ key }) => key.subjectId),
+  );
+  const actions = subjects.map(({ action }) => action);
+  const matches = evaluateActions(rules, await loadRuleFacts(tx, organizationId, actions), actions);
+  const since = now();
+  const found = subjects.flatMap(({ key, action }, position) =>
+    (matches[position] ?? [])
+      .filter((match) => isRefused(match, action.isApproved))
+      .map((match) => ({ ...key, organizationId, accessRuleId: match.rule.id, since })),
+  );
+  const knownKeys = new Set(known.map(keyOf));
+  const foundKeys = new Set(found.map(keyOf));
+  const added = found.filter((violation) => !knownKeys.has(keyOf(violation)));
+  await insertViolations(
+    tx,
+    by,
+    added.map((violation) => ({ id: newId("access-violations"), ...violation })),
+  );
+  const gone = known.filter((violation) => !foundKeys.has(keyOf(violation)));
+  await deleteViolations(
+    tx,
+    by,
+    gone.map(({ id }) => id),
+  );
+}
+
+const isRefused = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
+  rule.enforcement === "forbid" || (rule.enforcement === "approval" && !isApproved);
+
+const keyOf = ({ subjectId, accessRuleId }: Pick<AccessViolationTable, "subjectId" | "accessRuleId">) =>
+  `${subjectId} ${accessRuleId}`;
