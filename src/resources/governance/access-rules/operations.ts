@@ -45,6 +45,7 @@ export const accessRuleResource = implement(accessRules, {
       if (row.enabled === 1) await countEnabledRules(tx, organization, organization.id);
       const view = accessRuleViewIn(row, organization);
       await recordChange(tx, context, accessRules, { after: view });
+      await context.hooks.accessViolations.requestViolationScan(tx, context, organization, organization.id);
       return { view };
     });
   },
@@ -92,6 +93,7 @@ export const accessRuleResource = implement(accessRules, {
       if (requested.enabled !== undefined) await countEnabledRules(tx, rule, rule.organizationId);
       const view = afterUpdate<AccessRuleView>(rule, changes);
       await recordChange(tx, context, accessRules, { before: rule, after: view });
+      await context.hooks.accessViolations.requestViolationScan(tx, context, rule, rule.organizationId);
       return { view };
     });
   },
@@ -103,6 +105,7 @@ export const accessRuleResource = implement(accessRules, {
       await deleteAccessRuleRow(tx, rule);
       if (rule.enabled === 1) await countEnabledRules(tx, rule, rule.organizationId);
       await recordChange(tx, context, accessRules, { before: rule });
+      await context.hooks.accessViolations.requestViolationScan(tx, context, rule, rule.organizationId);
     });
   },
 });

@@ -105,10 +105,10 @@ export async function completeScan(
 /** So that no rule changes until the commit, and nobody removes several grants at a time. False if the organization is closed. */
 export async function lockOrganizationToScan(tx: Tx, _by: Capability<"job">, organizationId: string): Promise<boolean> {
   const row = await tx.db
-    .selectFrom("organizations as o")
+    .selectFrom("accessViolationScans as s")
+    .innerJoin("organizations as o", openWithId("s.organizationId"))
     .select("o.id")
-    .where("o.id", "=", organizationId)
-    .where("o.closedAt", "is", null)
+    .where("s.organizationId", "=", organizationId)
     .modifyEnd(tx.dialect.lockRows("o", "change"))
     .executeTakeFirst();
   return row !== undefined;

@@ -1,6 +1,7 @@
 /** Reads the grants, seats and tokens of an organization in pages, as the actions that would give them today. */
 import { type Kysely, sql } from "kysely";
 import { type Mask, permissionNames, permissionValue } from "../../../access/permission-set.ts";
+import { nowParameter } from "../../../database/now-parameter.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -10,10 +11,10 @@ import type { RuledChange } from "../../shared/hooks.ts";
 import type { RuledAction, RulePrincipal } from "../access-rules/reads.ts";
 
 /** Of the last subject of a page, in the order of an index. */
-export type SubjectPosition = readonly [string, string];
+export type ScanPosition = readonly [string, string];
 
 export interface ViolationSubject {
-  readonly position: SubjectPosition;
+  readonly position: ScanPosition;
   readonly key: Pick<
     AccessViolationTable,
     "kind" | "subjectId" | "teamProjectId" | "teamWorkspaceId" | "tokenId" | "teamId" | "membershipId"
@@ -23,7 +24,7 @@ export interface ViolationSubject {
 
 export interface SubjectPage {
   readonly organizationId: string;
-  readonly after: SubjectPosition;
+  readonly after: ScanPosition;
   readonly limit: number;
 }
 
@@ -39,7 +40,7 @@ interface OriginRow {
 
 const noSubject = { teamProjectId: null, teamWorkspaceId: null, tokenId: null, teamId: null, membershipId: null };
 
-const isAfter = (columns: readonly [string, string], [first, second]: SubjectPosition) =>
+const isAfter = (columns: readonly [string, string], [first, second]: ScanPosition) =>
   sql<boolean>`(${sql.ref(columns[0])}, ${sql.ref(columns[1])}) > (${first}, ${second})`;
 
 const originColumns = [
@@ -127,6 +128,7 @@ const tokenReader =
       .select(["g.id", "g.teamId", "g.createdAt", "g.expiredAt", "gu.id as granterUserId", "gt.id as granterTeamId"])
       .where("g.organizationId", "=", page.organizationId)
       .where("g.kind", "=", kind)
+      .where(sql<boolean>`(g.expired_at is null or g.expired_at > ${nowParameter})`)
       .where(isAfter(["g.createdAt", "g.id"], page.after))
       .orderBy("g.createdAt")
       .orderBy("g.id")
@@ -136,20 +138,27 @@ const tokenReader =
     return rows.map(({ id, teamId, createdAt, expiredAt, ...granter }) => ({
       position: [createdAt, id],
       key: { ...noSubject, kind: "token", subjectId: id, tokenId: id },
-      action: actionOf(page, { ...granter, requestStatus: null, requestDecidedById: null }, {
-        action: "createToken",
-        resource: teamId === null ? { type: "organizations", id: page.organizationId } : { type: "teams", id: teamId },
-        ...(teamId !== null && { teamId }),
-        permissions: [],
-        expiresAt: expiredAt,
-      }),
+      action: actionOf(
+        page,
+        { ...granter, requestStatus: null, requestDecidedById: null },
+        {
+          action: "createToken",
+          resource:
+            teamId === null ? { type: "organizations", id: page.organizationId } : { type: "teams", id: teamId },
+          ...(teamId !== null && { teamId }),
+          permissions: [],
+          expiresAt: expiredAt,
+        },
+      ),
     }));
   };
 
 const grantedPermissions = (mask: Mask): string[] =>
   permissionNames.flatMap((name) => {
     const value = permissionValue(mask, name);
-    return value === false || value === "none" ? [] : [kebab(name), ...(value === true ? [] : [`${kebab(name)}:${value}`])];
+    return value === false || value === "none"
+      ? []
+      : [kebab(name), ...(value === true ? [] : [`${kebab(name)}:${value}`])];
   });
 
 function actionOf(
