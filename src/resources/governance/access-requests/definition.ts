@@ -73,6 +73,8 @@ const decision = <Attributes extends z.ZodType>(attributes: Attributes) => ({
 const deciders =
   "a user who can make every change, and is neither the requester nor a beneficiary; not with a token of a team or of the organization";
 
+const includes = ["requester", "decided_by"];
+
 export const accessRequests = defineResource<AccessRequestView>()(({ requiredFixed, fixed, readOnly, toOne }) => ({
   type: "access-requests",
   doc: "Changes of access that a user asks for and somebody else approves. All are made in one transaction, or none.",
@@ -178,6 +180,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       needs: "a member: its own requests and those that it can decide; owners: all",
       query: {
         paged: true,
+        include: includes,
         parameters: {
           "filter[status]": choiceParameter(requestStatuses, "Only requests with this status."),
           "filter[requester]": textParameter("Only requests of the user with this id."),
@@ -194,6 +197,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       path: "/access-requests/:access_request_id",
       summary: "Show an access request",
       needs: "the requester, users who can make all of its changes, members of its offer's approver teams, and owners",
+      query: { include: includes },
       answer: "document",
     },
     approveAccessRequest: {
