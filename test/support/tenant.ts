@@ -305,7 +305,7 @@ export const statementsMax = ({ id, type }: Route): number =>
   ["forceExecuteRun", "rollBackState", "registerByInvitation"].includes(id)
     ? 20
     : ((
-        { runs: 12, invitations: 12, "agent-jobs": 14, "access-previews": 34, "access-offers": 17 } as Record<
+        { runs: 12, invitations: 12, "agent-jobs": 14, "access-previews": 34, "access-offers": 18 } as Record<
           string,
           number
         >

@@ -29,7 +29,7 @@ export interface AccessOfferView extends AccessOfferTable, OrganizationFacts {
 const changesMax = 20;
 export const eligibleTeamsMax = 20;
 export const approverTeamsMax = 20;
-export const durationSecondsMin = 300;
+const durationSecondsMin = 300;
 const durationSecondsLimit = 604_800;
 
 /** In the place of a user or membership id in an offer's changes. */
@@ -51,7 +51,7 @@ const takeAttributes = z.object({
 export const managesOffers = ({ standing }: Pick<AccessOfferView, "standing">): boolean =>
   organizationPermissions(standing)["can-create-team"];
 
-export const offerPermissionsOf = (offer: AccessOfferView) => ({
+const offerPermissionsOf = (offer: AccessOfferView) => ({
   "can-update": managesOffers(offer),
   "can-destroy": managesOffers(offer),
   "can-take": offer.isUser && offer.isEligible && offer.enabled === 1,

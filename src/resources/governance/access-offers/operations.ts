@@ -1,7 +1,7 @@
 /** Operations on access offers: load → authorize → decide → write. */
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { MountedResource } from "../../../jsonapi/define.ts";
+import type { BodyOf, MountedResource, Operation } from "../../../jsonapi/define.ts";
 import { type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -10,7 +10,7 @@ import { authorizeOrganization, loadOrganization } from "../../identity/organiza
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
-import { type Context, implement } from "../../shared/context.ts";
+import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
 import { checkNameAvailability } from "../../shared/name-availability.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { parseOfferedChanges } from "./changes.ts";
@@ -50,28 +50,9 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
     },
 
     createAccessOffer: ({ context, params, body }) =>
-      context.database.write(async (tx) => {
-        const organization = authorizeOrganization(
-          await loadOrganization(tx, context, params.organizationName, "removal"),
-          "can-create-team",
-        );
-        refuseShortLived(context);
-        const changes = parseOfferedChanges(parseChanges, body.attributes.changes);
-        const identity = { id: newId("access-offers"), organizationId: organization.id, createdAt: now() };
-        const row = newOffer(body.attributes, { ...identity, ...writerOf(context.actor) });
-        const teams = { ...teamsOfNewOffer, ...changedTeams(teamsOfNewOffer, body.relationships) };
-        const { standing } = organization;
-        const initially = { organizationId: organization.id, standing, isEligible: false, isApprover: false };
-        const { memberships, faults } = await planTeams(tx, context, initially, teams, body.relationships);
-        const { isTaken } = await checkNameAvailability(tx, "accessOffers", organization.id, row.name);
-        throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-        await refuseUnlessAllowed(tx, context, changes, row.durationSecondsMax);
-        await insertOffer(tx, organization, row, teamRows(row, teams));
-        const isUser = context.actor.kind === "user";
-        const view = { ...row, ...factsOf(organization), standing, teams, ...memberships, isUser };
-        await record(tx, context, { after: view });
-        return { view };
-      }),
+      context.database.write(async (tx) => ({
+        view: await createOffer(tx, context, parseChanges, params.organizationName, body),
+      })),
 
     async showAccessOffer({ context, params }) {
       return {
@@ -80,30 +61,9 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
     },
 
     updateAccessOffer: ({ context, params, body }) =>
-      context.database.write(async (tx) => {
-        await lockOrganizationOfOffer(tx, params.accessOfferId);
-        const offer = authorizeOffer(await loadOffer(tx, context, params.accessOfferId), "can-update");
-        context.ifMatch.check(offer);
-        refuseShortLived(context);
-        const sent = changesOf<AccessOfferView>(offer, changedOffer(body.attributes));
-        const teams = changedTeams(offer.teams, body.relationships);
-        const kinds = Object.keys(teams) as OfferTeamKind[];
-        if (sent === undefined && kinds.length === 0) return { view: offer };
-        const requested = { ...sent, ...writerOf(context.actor) };
-        const { memberships, faults } = await planTeams(tx, context, offer, teams, body.relationships);
-        const after = { ...requested, ...memberships, teams: { ...offer.teams, ...teams } };
-        const changed = afterUpdate<AccessOfferView>(offer, after);
-        const changes = parseOfferedChanges(parseChanges, JSON.parse(changed.changes) as OfferChanges);
-        const isTaken =
-          changed.nameKey !== offer.nameKey &&
-          (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
-        throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-        await refuseUnlessAllowed(tx, context, changes, changed.durationSecondsMax);
-        await updateOfferRow(tx, offer, requested);
-        await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
-        await record(tx, context, { before: offer, after: changed });
-        return { view: changed };
-      }),
+      context.database.write(async (tx) => ({
+        view: await updateOffer(tx, context, parseChanges, params.accessOfferId, body),
+      })),
 
     async deleteAccessOffer({ context, params }) {
       await context.database.write(async (tx) => {
@@ -120,6 +80,66 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
         view: await takeOffer(tx, context, parseChanges, params.accessOfferId, data.attributes),
       })),
   });
+}
+
+async function createOffer(
+  tx: Tx,
+  context: Context,
+  parseChanges: ChangeParser,
+  organizationName: string,
+  { attributes, relationships }: BodyOf<typeof accessOffers, { readonly body: "create" } & Operation>,
+): Promise<AccessOfferView> {
+  const organization = authorizeOrganization(
+    await loadOrganization(tx, context, organizationName, "removal"),
+    "can-create-team",
+  );
+  refuseShortLived(context);
+  const changes = parseOfferedChanges(parseChanges, attributes.changes);
+  const identity = { id: newId("access-offers"), organizationId: organization.id, createdAt: now() };
+  const row = newOffer(attributes, { ...identity, ...writerOf(context.actor) });
+  const teams = { ...teamsOfNewOffer, ...changedTeams(teamsOfNewOffer, relationships) };
+  const { standing } = organization;
+  const initially = { organizationId: organization.id, standing, isEligible: false, isApprover: false };
+  const { memberships, faults } = await planTeams(tx, context, initially, teams, relationships);
+  const { isTaken } = await checkNameAvailability(tx, "accessOffers", organization.id, row.name);
+  throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
+  await refuseUnlessAllowed(tx, context, organization.id, changes, row.durationSecondsMax);
+  await insertOffer(tx, organization, row, teamRows(row, teams));
+  const isUser = context.actor.kind === "user";
+  const view = { ...row, ...factsOf(organization), standing, teams, ...memberships, isUser };
+  await record(tx, context, { after: view });
+  return view;
+}
+
+async function updateOffer(
+  tx: Tx,
+  context: ConditionalContext,
+  parseChanges: ChangeParser,
+  id: string,
+  { attributes, relationships }: BodyOf<typeof accessOffers, { readonly body: "update" } & Operation>,
+): Promise<AccessOfferView> {
+  await lockOrganizationOfOffer(tx, id);
+  const offer = authorizeOffer(await loadOffer(tx, context, id), "can-update");
+  context.ifMatch.check(offer);
+  refuseShortLived(context);
+  const sent = changesOf<AccessOfferView>(offer, changedOffer(attributes));
+  const teams = changedTeams(offer.teams, relationships);
+  const kinds = Object.keys(teams) as OfferTeamKind[];
+  if (sent === undefined && kinds.length === 0) return offer;
+  const requested = { ...sent, ...writerOf(context.actor) };
+  const { memberships, faults } = await planTeams(tx, context, offer, teams, relationships);
+  const after = { ...requested, ...memberships, teams: { ...offer.teams, ...teams } };
+  const changed = afterUpdate<AccessOfferView>(offer, after);
+  const changes = parseOfferedChanges(parseChanges, JSON.parse(changed.changes) as OfferChanges);
+  const isTaken =
+    changed.nameKey !== offer.nameKey &&
+    (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
+  throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
+  await refuseUnlessAllowed(tx, context, offer.organizationId, changes, changed.durationSecondsMax);
+  await updateOfferRow(tx, offer, requested);
+  await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
+  await record(tx, context, { before: offer, after: changed });
+  return changed;
 }
 
 /** An offer acts for its last writer without its token, so a token that expires can't write one. Throws `forbidden`. */

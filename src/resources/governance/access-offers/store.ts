@@ -8,7 +8,6 @@ import type { AccessOfferTable, AccessOfferTeamTable } from "../../../database/s
 import type { Page } from "../../../jsonapi/query.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { includesActor, teamIsVisibleTo } from "../../identity/teams/visibility.ts";
-import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";

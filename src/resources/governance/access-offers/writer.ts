@@ -1,7 +1,7 @@
 /** Checks that an offer's writer is allowed to make its changes: runs them, and rolls them back. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { type AppError, forbidden } from "../../../kernel/errors.ts";
+import { type AppError, forbidden, notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import {
   atChange,
@@ -10,6 +10,7 @@ import {
   isDenial,
 } from "../../sharing/access-previews/apply-changes.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
+import { findReferenced } from "../../sharing/access-previews/store.ts";
 import type { Context } from "../../shared/context.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
 import { endingBy } from "./changes.ts";
@@ -43,15 +44,27 @@ async function firstDenial(
   return undefined;
 }
 
-/** Throws `forbidden`, or `not-found` for a change of something that the caller can't see. */
+/** Throws `forbidden`, or `not-found` for a change of something that the caller can't see, or of another organization. */
 export async function refuseUnlessAllowed(
   tx: Tx,
   context: Context,
+  organizationId: string,
   changes: readonly ParsedChange[],
   seconds: number,
 ): Promise<void> {
+  await refuseElsewhere(tx, organizationId, changes);
   const denial = await firstDenial(tx, context, changes, seconds);
   if (denial === undefined) return;
   const { error, position } = denial;
   throw atChange(isDenial(error) ? forbidden(error.message) : error, position);
+}
+
+/** Site admins could make a change of another organization. */
+async function refuseElsewhere(tx: Tx, organizationId: string, changes: readonly ParsedChange[]): Promise<void> {
+  const ids = changes.flatMap(({ references }) => references.map(({ id }) => id));
+  const found = new Set((await findReferenced(tx, organizationId, ids, [])).map(({ type, id }) => `${type} ${id}`));
+  const position = changes.findIndex(({ references }) =>
+    references.some(({ type, id }) => !found.has(`${type} ${id}`)),
+  );
+  if (position !== -1) throw atChange(notFound("team, project or workspace"), position);
 }
