@@ -1,4 +1,4 @@
-/** Access offers: creation, validation, visibility, updates and deletion. */
+/** Access offers: creation, validation, updates and deletion. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -11,7 +11,6 @@ let developers: Json;
 let approvers: Json;
 let project: string;
 let dev: Member;
-let approver: Member;
 let outsider: Member;
 /** Has `manage-teams`, but neither `manage-membership` nor access to projects. */
 let manager: Member & { teamId: string };
@@ -23,7 +22,6 @@ beforeAll(async () => {
   approvers = await api.makeTeam(org.name, { name: "approvers" });
   project = (await api.makeProject(org.name)).id;
   dev = await api.makeMember(org.name, [developers.id]);
-  approver = await api.makeMember(org.name, [approvers.id]);
   outsider = await api.makeMember(org.name);
   manager = await api.makeHolder(org.name, "manage-teams");
 });
@@ -281,88 +279,6 @@ describe("invalid offers", () => {
     const other = await api.makeOrganization();
     const team = await api.makeTeam(other.name);
     await makeOffer(other.owner, other.name, [seatIn(team.id)], [team.id], { name });
-  });
-});
-
-describe("seeing offers", () => {
-  let made: Json;
-  let secret: Json;
-
-  beforeAll(async () => {
-    secret = await api.makeTeam(org.name, { visibility: "secret" });
-    made = await make({}, org.owner);
-    data(
-      await patch(
-        org.owner,
-        made,
-        {},
-        {
-          "eligible-teams": teamsNamed(developers.id, secret.id),
-          "approver-teams": teamsNamed(approvers.id),
-        },
-      ),
-    );
-  });
-
-  const idsFor = async (caller: Caller) =>
-    (await caller.get(`${offersOf(org.name)}?page[size]=100`)).body.data.map(({ id }: Json) => id);
-
-  it("managers, and members of eligible and approver teams see it; others get 404", async () => {
-    for (const caller of [org.owner, manager, dev, approver, await api.makeTeamToken(developers.id)]) {
-      expect((await caller.get(linkOf(made))).status).toBe(200);
-      expect(await idsFor(caller)).toContain(made.id);
-    }
-    expect((await outsider.get(linkOf(made))).status).toBe(404);
-    expect(await idsFor(outsider)).toEqual([]);
-    expect((await (await api.makeUser()).get(linkOf(made))).status).toBe(404);
-  });
-
-  it("teams that the caller can't see are left out, and an update keeps them", async () => {
-    const shown = async (caller: Caller): Promise<string[]> =>
-      data(await caller.get(linkOf(made))).relationships["eligible-teams"].data.map(({ id }: Json) => id);
-    expect(await shown(org.owner)).toEqual([developers.id, secret.id].sort());
-    expect(await shown(dev)).toEqual([developers.id]);
-    const own = await api.makeHolder(org.name, "manage-teams", "manage-membership");
-    expect(await shown(own)).toEqual([developers.id]);
-    data(await patch(own, made, {}, { "eligible-teams": teamsNamed(approvers.id) }));
-    expect(await shown(own)).toEqual([approvers.id]);
-    expect(await shown(org.owner)).toEqual([approvers.id, secret.id].sort());
-    expect(pointers(await patch(own, made, {}, { "eligible-teams": teamsNamed(secret.id) }))).toEqual([
-      "/data/relationships/eligible-teams/data/0/id",
-    ]);
-    data(await patch(org.owner, made, {}, { "eligible-teams": teamsNamed(developers.id, secret.id) }));
-  });
-
-  it("permissions are the caller's", async () => {
-    const permissions = async (caller: Caller) => data(await caller.get(linkOf(made))).attributes.permissions;
-    expect(await permissions(dev)).toEqual({ "can-update": false, "can-destroy": false, "can-take": true });
-    expect(await permissions(approver)).toEqual({ "can-update": false, "can-destroy": false, "can-take": false });
-    expect(await permissions(manager)).toEqual({ "can-update": true, "can-destroy": true, "can-take": false });
-    const token = await permissions(await api.makeTeamToken(developers.id));
-    expect(token["can-take"]).toBe(false);
-  });
-
-  it("the list is by name, in pages, and ends with the membership", async () => {
-    const other = await api.makeOrganization();
-    const team = await api.makeTeam(other.name);
-    const member = await api.makeMember(other.name, [team.id]);
-    for (const name of ["b", "C", "a"])
-      await makeOffer(other.owner, other.name, [seatIn(team.id)], [team.id], { name });
-    const page = await member.get(`${offersOf(other.name)}?page[size]=2`);
-    expect(page.body.data.map(({ attributes }: Json) => attributes.name)).toEqual(["a", "b"]);
-    expect(page.body.meta.pagination["total-count"]).toBe(3);
-    await other.owner.delete(`/teams/${team.id}/relationships/users`, { data: [{ type: "users", id: member.id }] });
-    expect((await member.get(offersOf(other.name))).body.data).toEqual([]);
-  });
-
-  it("a deleted team is gone from the offer, whose ETag changes", async () => {
-    const extra = await api.makeTeam(org.name);
-    const own = await makeOffer(org.owner, org.name, [seatIn(onCall.id)], [developers.id, extra.id]);
-    const before = (await org.owner.get(linkOf(own))).headers.get("etag");
-    await org.owner.delete(`/teams/${extra.id}`);
-    const after = await org.owner.get(linkOf(own));
-    expect(after.body.data.relationships["eligible-teams"].data).toEqual([{ type: "teams", id: developers.id }]);
-    expect(after.headers.get("etag")).not.toBe(before);
   });
 });
 
