@@ -44,6 +44,8 @@ const unversioned = new Set([
   "notification_configuration_members",
   "audit_notices",
   "access_offer_teams",
+  "access_violations",
+  "access_violation_scans",
   "access_request_requirements",
   "access_request_parties",
 ]);

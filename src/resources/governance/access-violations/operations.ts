@@ -1,5 +1,6 @@
 /** Operations on access violations. Only the background job writes them. */
 import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { changesWithin, loadIncluded } from "../../shared/includes.ts";
 import { accessViolations } from "./definition.ts";
@@ -29,6 +30,11 @@ export const accessViolationResource = implement(accessViolations, {
         await loadOrganization(tx, context, params.organizationName, "organization-only"),
         "can-update",
       );
+      await recordEvent(tx, context, {
+        organizationId: organization.id,
+        verb: "refresh-access-violations",
+        subject: { type: "organizations", id: organization.id },
+      });
       await requestViolationScan(tx, context, organization, organization.id);
     });
   },

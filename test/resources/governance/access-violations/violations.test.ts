@@ -1,0 +1,228 @@
+/** Violations: access that an enabled rule would refuse today is listed for owners, and leaves the list when it is in order. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { useApi, type Json } from "../../../support/api.ts";
+import { data, details, type Org, resource } from "../../../support/builders.ts";
+import { inMs } from "../../../support/clock.ts";
+import { makeRule, scan, violationsOf } from "./support.ts";
+
+const api = useApi();
+const hourMs = 3_600_000;
+const noAdmins = `@message("Admin access needs a request.")
+forbid (principal, action in [Action::"grant", Action::"update"], resource)
+when { context has access && context.access == "admin" };`;
+const noEndlessSeats = `forbid (principal, action == Action::"addMember", resource) unless { context has expiresInSeconds };`;
+const noTokens = `forbid (principal, action == Action::"createToken", resource);`;
+
+let org: Org;
+beforeAll(async () => {
+  org = await api.makeOrganization();
+});
+
+const listed = async (of: Org = org) =>
+  (await violationsOf(of)).data.map(({ attributes, relationships }: Json) => ({
+    kind: attributes.kind,
+    ...Object.fromEntries(
+      Object.entries<Json>(relationships).flatMap(([name, { data: link }]) => (link === null ? [] : [[name, link.id]])),
+    ),
+  }));
+
+describe("the job access-violations", () => {
+  it("lists a grant, a seat and tokens that enabled rules would refuse, with the rule's message", async () => {
+    const project = await api.makeProject(org.name);
+    const workspace = await api.makeWorkspace(org.name);
+    const team = await api.makeTeam(org.name);
+    const other = await api.makeTeam(org.name);
+    const member = await api.makeMember(org.name, [team.id]);
+    await api.makeTeamProject(project.id, team.id, { access: "admin" });
+    await api.makeTeamProject(project.id, other.id, { access: "write" });
+    await api.makeTeamWorkspace(workspace.id, other.id, { access: "admin" });
+    await api.makeTeamToken(other.id);
+    await api.makeOrganizationToken(org.name);
+    const admins = await makeRule(org, noAdmins);
+    const seats = await makeRule(org, noEndlessSeats, { name: "Seats end" });
+    const tokens = await makeRule(org, noTokens, { enforcement: "approval" });
+    expect(await violationsOf(org)).toMatchObject({ data: [], meta: { "computed-at": null } });
+
+    await scan(api);
+
+    const { data: all, meta } = await violationsOf(org);
+    expect(meta["computed-at"]).toEqual(expect.any(String));
+    expect(meta.pagination["total-count"]).toBe(all.length);
+    const found = await listed();
+    expect(found).toEqual(
+      expect.arrayContaining([
+        { kind: "grant", rule: admins.id, team: team.id, project: project.id },
+        { kind: "grant", rule: admins.id, team: other.id, workspace: workspace.id },
+        { kind: "seat", rule: seats.id, team: team.id, user: member.id },
+        { kind: "seat", rule: seats.id, team: org.ownersTeamId, user: org.owner.id },
+        { kind: "token", rule: tokens.id, team: other.id },
+        { kind: "token", rule: tokens.id },
+      ]),
+    );
+    expect(found).toHaveLength(6);
+    const messageOf = (rule: Json) =>
+      all.find((one: Json) => one.relationships.rule.data.id === rule.id).attributes.message;
+    expect([messageOf(admins), messageOf(seats)]).toEqual(["Admin access needs a request.", "Seats end"]);
+  });
+
+  it("keeps since and id of what it finds again", async () => {
+    const before = (await violationsOf(org)).data;
+    await org.owner.post(`/organizations/${org.name}/access-violations/actions/refresh`);
+    await scan(api);
+    expect((await violationsOf(org)).data).toEqual(before);
+  });
+
+  it("leaves advice, disabled rules and what was revoked out, the latter two before the next scan", async () => {
+    const own = await api.makeOrganization();
+    const team = await api.makeTeam(own.name);
+    const [one, two] = [await api.makeProject(own.name), await api.makeProject(own.name)];
+    const grant = await api.makeTeamProject(one.id, team.id, { access: "admin" });
+    await api.makeTeamProject(two.id, team.id, { access: "admin" });
+    await makeRule(own, noAdmins, { enforcement: "advise" });
+    const rule = await makeRule(own, noAdmins);
+    await scan(api);
+    expect(await listed(own)).toHaveLength(2);
+    data(await own.owner.delete(`/team-projects/${grant.id}`));
+    expect(await listed(own)).toEqual([{ kind: "grant", rule: rule.id, team: team.id, project: two.id }]);
+    data(await own.owner.patch(`/access-rules/${rule.id}`, resource("access-rules", { enabled: false })));
+    expect(await listed(own)).toEqual([]);
+    await scan(api);
+    data(await own.owner.patch(`/access-rules/${rule.id}`, resource("access-rules", { enabled: true })));
+    expect(await listed(own)).toEqual([]);
+    await scan(api);
+    expect(await listed(own)).toHaveLength(1);
+    data(await own.owner.delete(`/access-rules/${rule.id}`));
+    expect(await listed(own)).toEqual([]);
+  });
+
+  it("removes a violation whose grant a rule now accepts", async () => {
+    const own = await api.makeOrganization();
+    const team = await api.makeTeam(own.name);
+    const grant = await api.makeTeamProject(own.defaultProjectId, team.id, { access: "admin" });
+    await makeRule(own, noAdmins);
+    await scan(api);
+    expect(await listed(own)).toHaveLength(1);
+    data(await own.owner.patch(`/team-projects/${grant.id}`, resource("team-projects", { access: "write" })));
+    await own.owner.post(`/organizations/${own.name}/access-violations/actions/refresh`);
+    await scan(api);
+    expect(await listed(own)).toEqual([]);
+  });
+
+  it("evaluates the time that is left, and leaves out what has expired", async () => {
+    const own = await api.makeOrganization();
+    const team = await api.makeTeam(own.name);
+    const [short, long] = [await api.makeProject(own.name), await api.makeProject(own.name)];
+    const until = (hours: number) => ({ access: "read", "expires-at": inMs(hours * hourMs) });
+    const brief = await api.makeTeamProject(short.id, team.id, until(1));
+    await api.makeTeamProject(long.id, team.id, until(9));
+    const policy = `forbid (principal, action == Action::"grant", resource)
+      unless { context has expiresInSeconds && context.expiresInSeconds <= 28800 };`;
+    await makeRule(own, policy);
+    await scan(api);
+    expect(await listed(own)).toMatchObject([{ project: long.id }]);
+    await makeRule(own, `forbid (principal, action == Action::"grant", resource);`);
+    await scan(api);
+    expect(await listed(own)).toHaveLength(3);
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("teamProjects")
+        .set({ expiresAt: inMs(-1000) })
+        .where("id", "=", brief.id)
+        .execute(),
+    );
+    expect(await listed(own)).toHaveLength(2);
+  });
+
+  it("names who granted the access as the principal, and the organization if nobody is known", async () => {
+    const own = await api.makeOrganization();
+    const team = await api.makeTeam(own.name);
+    const [one, two] = [await api.makeProject(own.name), await api.makeProject(own.name)];
+    data(
+      await own.owner.post(
+        "/team-projects",
+        resource(
+          "team-projects",
+          { access: "read" },
+          {
+            project: { data: { type: "projects", id: one.id } },
+            team: { data: { type: "teams", id: team.id } },
+          },
+        ),
+      ),
+    );
+    const unknown = await api.makeTeamProject(two.id, team.id);
+    await api.database.write((tx) =>
+      tx.db.updateTable("teamProjects").set({ grantedById: null }).where("id", "=", unknown.id).execute(),
+    );
+    const policy = (principal: string) => `forbid (${principal}, action == Action::"grant", resource);`;
+    const byOwner = await makeRule(own, policy(`principal == User::"${own.owner.id}"`));
+    const byOrganization = await makeRule(own, policy(`principal == Organization::"${own.name}"`));
+    await scan(api);
+    expect(await listed(own)).toEqual(
+      expect.arrayContaining([
+        { kind: "grant", rule: byOwner.id, team: team.id, project: one.id },
+        { kind: "grant", rule: byOrganization.id, team: team.id, project: two.id },
+      ]),
+    );
+    expect(await listed(own)).toHaveLength(2);
+  });
+
+  it("needs statements by batches and not by grants", async () => {
+    const own = await api.makeOrganization();
+    await makeRule(own, noAdmins);
+    const counted = async (projects: number) => {
+      const team = await api.makeTeam(own.name);
+      for (let made = 0; made < projects; made += 1)
+        await api.makeTeamProject((await api.makeProject(own.name)).id, team.id, { access: "admin" });
+      await own.owner.post(`/organizations/${own.name}/access-violations/actions/refresh`);
+      const before = api.database.statementCount();
+      await scan(api);
+      return api.database.statementCount() - before;
+    };
+    const few = await counted(2);
+    expect(await counted(20)).toBe(few);
+  });
+});
+
+describe("GET /organizations/:name/access-violations", () => {
+  it("pages from the newest, and includes what the violations name", async () => {
+    const first = await violationsOf(org, "?page[size]=2");
+    const second = await violationsOf(org, "?page[size]=2&page[number]=2");
+    expect(first.data).toHaveLength(2);
+    expect(second.meta.pagination["total-count"]).toBe(6);
+    const { included, data: all } = await violationsOf(org, "?include=rule,team,user,project,workspace");
+    const named = new Set(
+      all.flatMap(({ relationships }: Json) =>
+        Object.values<Json>(relationships).flatMap(({ data: link }) => (link ? [`${link.type} ${link.id}`] : [])),
+      ),
+    );
+    expect(new Set(included.map(({ type, id }: Json) => `${type} ${id}`))).toEqual(named);
+  });
+
+  it("403 for a member, 404 for others", async () => {
+    const path = `/organizations/${org.name}/access-violations`;
+    const member = await api.makeMember(org.name);
+    const stranger = await api.makeUser();
+    for (const call of [
+      (caller: typeof member | typeof stranger) => caller.get(path),
+      (caller: typeof member | typeof stranger) => caller.post(`${path}/actions/refresh`),
+    ]) {
+      expect((await call(member)).status).toBe(403);
+      expect((await call(stranger)).status).toBe(404);
+    }
+    expect(details(await member.get(path))[0]).toContain("ownership of the organization");
+  });
+});
+
+describe("POST …/access-violations/actions/refresh", () => {
+  it("202 without a body, and the next run computes again", async () => {
+    const own = await api.makeOrganization();
+    const answer = await own.owner.post(`/organizations/${own.name}/access-violations/actions/refresh`);
+    expect([answer.status, answer.body]).toEqual([202, undefined]);
+    await scan(api);
+    const first = (await violationsOf(own)).meta["computed-at"];
+    expect(first).toEqual(expect.any(String));
+    await scan(api);
+    expect((await violationsOf(own)).meta["computed-at"]).toBe(first);
+  });
+});
