@@ -13,6 +13,7 @@ import { openWithId } from "../../shared/open-organizations.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { AccessRuleView } from "./definition.ts";
+import type { EnabledRule } from "./engine.ts";
 
 /** To write, locks the organization as for removal: changes of access lock it for reference, so none runs meanwhile. */
 export async function findAccessRule(
@@ -83,4 +84,15 @@ export async function updateAccessRuleRow(
 
 export async function deleteAccessRuleRow(tx: Tx, rule: Granted<AccessRuleView, "can-update">): Promise<void> {
   await tx.db.deleteFrom("accessRules").where("id", "=", rule.id).execute();
+}
+
+export async function enabledRulesOf(tx: Tx, organizationId: string): Promise<EnabledRule[]> {
+  const rows = await tx.db
+    .selectFrom("accessRules")
+    .select(["id", "version", "name", "message", "policy", "enforcement"])
+    .where("organizationId", "=", organizationId)
+    .where("enabled", "=", 1)
+    .orderBy("nameKey")
+    .execute();
+  return rows as EnabledRule[];
 }

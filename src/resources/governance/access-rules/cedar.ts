@@ -1,0 +1,37 @@
+/** Loads the Cedar engine, a WebAssembly program, on first use, and replaces it when a call traps. */
+import { createRequire } from "node:module";
+
+type Engine = typeof import("@cedar-policy/cedar-wasm/nodejs");
+
+/** A package contains the engine next to its programs. */
+const specifier = import.meta.url.endsWith(".ts")
+  ? "@cedar-policy/cedar-wasm/nodejs"
+  : "./@cedar-policy/cedar-wasm/cedar_wasm.js";
+
+let engine: Engine | undefined;
+/** Raised with each new engine: what an earlier one had parsed is gone. */
+let generation = 0;
+
+export class CedarTrap extends Error {}
+
+export const engineGeneration = (): number => generation;
+
+/** Throws `CedarTrap` if the engine fails. A trap leaves the engine's stack pointer where it was, so every later call would fail too. */
+export function callCedar<Result>(call: (cedar: Engine) => Result): Result {
+  engine ??= loadEngine();
+  try {
+    return call(engine);
+  } catch (error) {
+    engine = undefined;
+    throw new CedarTrap("The Cedar engine failed.", { cause: error });
+  }
+}
+
+function loadEngine(): Engine {
+  const require = createRequire(import.meta.url);
+  const path = require.resolve(specifier);
+  // The module holds one instance of the program; without this, it would return the one that trapped.
+  delete require.cache[path];
+  generation += 1;
+  return require(path) as Engine;
+}
