@@ -31,6 +31,7 @@ import { recordConnected } from "./vcs/vcs-events/writes.ts";
 import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
 import { authorizationResource } from "./identity/authorizations/operations.ts";
 import { accessViolationResource } from "./governance/access-violations/operations.ts";
+import { readableAccessRules } from "./governance/access-rules/reads.ts";
 import { requestViolationScan } from "./governance/access-violations/writes.ts";
 import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
@@ -215,6 +216,7 @@ const loaders: ReadonlyMap<string, IncludeLoader> = new Map([
   loader(configurationVersionResource.definition, includedConfigurations),
   loader(ingressAttributesResource.definition, includedCommits),
   loader(workspaceReadmes, readmesOf),
+  loader(accessRuleResource.definition, readableAccessRules),
 ]);
 
 export const hooks: Hooks = {

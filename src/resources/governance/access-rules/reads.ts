@@ -1,8 +1,11 @@
 /** Loads enabled rules and evaluates access against them, for other folders. */
+import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Context } from "../../shared/context.ts";
+import type { AccessRuleView } from "./definition.ts";
 import { type EnabledRule, referencesOf, type RuledAction } from "./engine.ts";
 import { loadFacts, type RuleFacts } from "./facts.ts";
-import { enabledRulesOf } from "./store.ts";
+import { enabledRulesOf, findAccessRules } from "./store.ts";
 
 export { type EnabledRule, evaluateActions, type RuledAction, type RulePrincipal } from "./engine.ts";
 
@@ -18,4 +21,13 @@ export async function loadRuleFacts(
   actions: readonly RuledAction[],
 ): Promise<RuleFacts> {
   return loadFacts(tx, referencesOf(organizationId, actions));
+}
+
+export async function readableAccessRules(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  ids: readonly string[],
+): Promise<AccessRuleView[]> {
+  const found = await findAccessRules(tx, actor, ids);
+  return found.filter((rule) => organizationPermissions(rule.standing)["can-update"]);
 }

@@ -35,6 +35,18 @@ export async function findAccessRule(
   return row && { ...row, standing: checkedStandingOf(actor, row) };
 }
 
+export async function findAccessRules(tx: Tx, actor: Actor, ids: readonly string[]): Promise<AccessRuleView[]> {
+  const rows = await tx.db
+    .selectFrom("accessRules as r")
+    .innerJoin("organizations as o", openWithId("r.organizationId"))
+    .selectAll("r")
+    .select(factsColumns)
+    .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))
+    .where(tx.dialect.isOneOf(sql.ref("r.id"), ids))
+    .execute();
+  return rows.map((row) => ({ ...row, standing: checkedStandingOf(actor, row) }));
+}
+
 export async function listAccessRuleRows(tx: Tx, organization: Granted<OrganizationView, "can-update">, page: Page) {
   const rows = tx.db.selectFrom("accessRules").selectAll().where("organizationId", "=", organization.id);
   const result = await fetchPage(tx, {

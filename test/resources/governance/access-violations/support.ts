@@ -19,7 +19,7 @@ export async function scan(api: Api): Promise<number> {
     options: operatorContext(api.database, { organizationCreation: "site-admins" }, "test").options,
     jobs,
   });
-  return runner.runNow("access-violations");
+  return (await runner.runNow("access-violations")).handled;
 }
 
 export async function violationsOf(org: Org, query = ""): Promise<Json> {
