@@ -37,7 +37,7 @@ export const accessViolations: Migration = {
     )`,
     `CREATE UNIQUE INDEX access_violations_subject ON access_violations (organization_id, subject_id, access_rule_id)`,
     `CREATE INDEX access_violations_newest ON access_violations (organization_id, since, id)`,
-    `CREATE INDEX access_violations_of_rule ON access_violations (access_rule_id)`,
+    `CREATE INDEX access_violations_of_rule ON access_violations (access_rule_id, since, id)`,
     `CREATE INDEX access_violations_of_team_project ON access_violations (team_project_id)`,
     `CREATE INDEX access_violations_of_team_workspace ON access_violations (team_workspace_id)`,
     `CREATE INDEX access_violations_of_token ON access_violations (token_id)`,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
 import { oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface AccessViolationView extends Pick<
@@ -61,7 +62,11 @@ export const accessViolations = defineResource<AccessViolationView>()(({ readOnl
       path: ofOrganization,
       summary: "List the access that an enabled access rule would refuse today, newest first",
       needs,
-      query: { paged: true, include },
+      query: {
+        paged: true,
+        include,
+        parameters: { "filter[rule]": textParameter("Only violations of the rule with this id.") },
+      },
       answer: "list",
       meta: z.object({
         "computed-at": z

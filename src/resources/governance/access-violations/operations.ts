@@ -14,7 +14,7 @@ export const accessViolationResource = implement(accessViolations, {
       await loadOrganization(tx, context, params.organizationName),
       "can-update",
     );
-    const { views, totalCount, computedAt } = await listViolations(tx, organization, query.page);
+    const { views, totalCount, computedAt } = await listViolations(tx, organization, query.filterRule, query.page);
     return {
       views,
       totalCount,

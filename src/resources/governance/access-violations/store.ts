@@ -21,6 +21,7 @@ interface ViolationPage {
 export async function listViolations(
   tx: Tx,
   { id }: Granted<OrganizationView, "can-update">,
+  ruleId: string | undefined,
   page: Page,
 ): Promise<ViolationPage> {
   const rows = tx.db
@@ -41,7 +42,8 @@ export async function listViolations(
     .where("r.enforcement", "<>", "advise")
     .where(inForce("p"))
     .where(inForce("w"))
-    .where(inForce("m"));
+    .where(inForce("m"))
+    .$if(ruleId !== undefined, (query) => query.where("v.accessRuleId", "=", ruleId ?? ""));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "v.since", descending: true }, { column: "v.id" }],
