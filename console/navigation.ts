@@ -24,6 +24,8 @@ export const navigationOf = (organization: string, rights: Rights): [string, [st
       ["Requests", paths.accessRequests(organization)],
       ["Teams", paths.teams(organization)],
       ["People", paths.people(organization)],
+      ["Offers", paths.accessOffers(organization)],
+      ...(rights?.["can-update"] ? [["Rules", paths.accessRules(organization)] as [string, string]] : []),
       ["Tokens", paths.tokens(organization)],
       ...(rights?.["can-create-team"]
         ? [["Identity trusts", paths.identityTrusts(organization)] as [string, string]]

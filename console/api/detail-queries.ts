@@ -45,6 +45,10 @@ export const membershipsLike = (organization: string, { email, name }: Pick<Pers
     path: at(organization),
     query: { ...(email ? { "filter[email]": email } : { q: name }), include: "teams", "page[size]": 100 },
   });
+export const accessOffer = (id: string) =>
+  apiQuery("GET /access-offers/{access_offer_id}", { path: { access_offer_id: id } });
+export const accessRule = (id: string) =>
+  apiQuery("GET /access-rules/{access_rule_id}", { path: { access_rule_id: id } });
 export const token = (id: string) => apiQuery("GET /authentication-tokens/{token_id}", { path: { token_id: id } });
 export const variableSet = (id: string) =>
   apiQuery("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });

@@ -100,6 +100,15 @@ export const workspacesOfProject = (organization: string, project: string, searc
       ...paged(search),
     },
   });
+export const accessOffers = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/access-offers", { path: at(organization), query: paged(search) });
+export const accessRules = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/access-rules", { path: at(organization), query: paged(search) });
+export const accessViolations = (organization: string, search: SearchParameters) =>
+  pagedQuery("GET /organizations/{organization_name}/access-violations", {
+    path: at(organization),
+    query: { "filter[rule]": search["rule"], include: "rule,team,user,project,workspace", ...paged(search) },
+  });
 export const teams = (organization: string, search: SearchParameters) =>
   pagedQuery("GET /organizations/{organization_name}/teams", { path: at(organization), query: searched(search) });
 export const allTeams = (organization: string) =>

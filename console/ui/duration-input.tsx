@@ -8,8 +8,8 @@ interface DurationInputProps {
   readonly label: string;
   readonly description?: ReactNode;
   /** In seconds; null if the field is empty. */
-  readonly value: number | null;
-  readonly onChange: (seconds: number | null) => void;
+  readonly value?: number | null;
+  readonly onChange?: (seconds: number | null) => void;
   readonly choices?: readonly DurationChoice[];
   /** The label of the choice of no duration; with it, null is that choice. */
   readonly none?: string;
@@ -19,14 +19,14 @@ interface DurationInputProps {
 const minute = 60;
 
 export function DurationInput(props: DurationInputProps) {
-  const { label, description, value, onChange, choices = usualDurations, none, error } = props;
+  const { label, description, value = null, onChange, choices = usualDurations, none, error } = props;
   const id = useId();
   const isUsual = choices.some(({ seconds }) => seconds === value) || (none !== undefined && value === null);
   const [isCustom, setCustom] = useState(!isUsual);
   const choose = (key: string) => {
     setCustom(key === "custom");
-    if (key === "none") onChange(null);
-    else if (key !== "custom") onChange(Number(key));
+    if (key === "none") onChange?.(null);
+    else if (key !== "custom") onChange?.(Number(key));
   };
   return (
     <Input.Wrapper label={label} labelElement="div" labelProps={{ id }} error={!isCustom && error}>
@@ -56,7 +56,7 @@ export function DurationInput(props: DurationInputProps) {
           rightSection="min"
           rightSectionWidth={44}
           value={value === null ? "" : value / minute}
-          onChange={(minutes) => onChange(minutes === "" ? null : Math.round(Number(minutes) * minute))}
+          onChange={(minutes) => onChange?.(minutes === "" ? null : Math.round(Number(minutes) * minute))}
           error={error}
         />
       )}
