@@ -1,4 +1,4 @@
-/** The pages about access of a whole organization: who has it, grants, and requests. */
+/** The pages about access of a whole organization: who has it, grants, requests, offers and rules. */
 import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
 import { organization } from "./api/queries.ts";
@@ -23,5 +23,31 @@ export const accessPages = [
     "access-requests/$request",
     () => import("./pages/access-requests/request.tsx"),
     byParameter("request", details.accessRequest),
+  ),
+  page(inOrganization, "offers", () => import("./pages/access-offers/page.tsx"), here(lists.accessOffers)),
+  page(inOrganization, "offers/new", () =>
+    import("./pages/access-offers/offer.tsx").then((pages) => ({ default: pages.NewOffer })),
+  ),
+  page(
+    inOrganization,
+    "offers/$offer",
+    () => import("./pages/access-offers/offer.tsx").then((pages) => ({ default: pages.OfferPage })),
+    byParameter("offer", details.accessOffer),
+  ),
+  page(inOrganization, "rules", () => import("./pages/access-rules/page.tsx"), here(lists.accessRules)),
+  page(inOrganization, "rules/new", () =>
+    import("./pages/access-rules/rule.tsx").then((pages) => ({ default: pages.NewRule })),
+  ),
+  page(
+    inOrganization,
+    "rules/violations",
+    () => import("./pages/access-rules/violations.tsx"),
+    here(lists.accessViolations),
+  ),
+  page(
+    inOrganization,
+    "rules/$rule",
+    () => import("./pages/access-rules/rule.tsx").then((pages) => ({ default: pages.RulePage })),
+    byParameter("rule", details.accessRule),
   ),
 ] as const;

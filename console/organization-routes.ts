@@ -84,32 +84,6 @@ export const organizationPages = inOrganization.addChildren([
   page(inOrganization, "repository-events", () => import("./pages/repository/page.tsx"), here(lists.repositoryEvents)),
   page(inOrganization, "identity-trusts", () => import("./pages/identity-trusts/page.tsx"), here(lists.identityTrusts)),
   page(inOrganization, "settings", () => import("./pages/settings/page.tsx"), here(lists.reservedKeys)),
-  page(inOrganization, "offers", () => import("./pages/access-offers/page.tsx"), here(lists.accessOffers)),
-  page(inOrganization, "offers/new", () =>
-    import("./pages/access-offers/offer.tsx").then((pages) => ({ default: pages.NewOffer })),
-  ),
-  page(
-    inOrganization,
-    "offers/$offer",
-    () => import("./pages/access-offers/offer.tsx").then((pages) => ({ default: pages.OfferPage })),
-    byParameter("offer", details.accessOffer),
-  ),
-  page(inOrganization, "rules", () => import("./pages/access-rules/page.tsx"), here(lists.accessRules)),
-  page(inOrganization, "rules/new", () =>
-    import("./pages/access-rules/rule.tsx").then((pages) => ({ default: pages.NewRule })),
-  ),
-  page(
-    inOrganization,
-    "rules/violations",
-    () => import("./pages/access-rules/violations.tsx"),
-    here(lists.accessViolations),
-  ),
-  page(
-    inOrganization,
-    "rules/$rule",
-    () => import("./pages/access-rules/rule.tsx").then((pages) => ({ default: pages.RulePage })),
-    byParameter("rule", details.accessRule),
-  ),
   page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx"), here(lists.allTeams)),
   page(inOrganization, "audit", () =>
     import("./pages/audit/audit-log.tsx").then((pages) => ({ default: pages.OrganizationAudit })),

@@ -302,6 +302,8 @@ const withoutQueries = [
   "inWorkspace settings",
   "inOrganization grant",
   "inOrganization access-requests/new",
+  "inOrganization offers/new",
+  "inOrganization rules/new",
 ];
 
 describe("the console", () => {

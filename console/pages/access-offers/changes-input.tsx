@@ -2,22 +2,25 @@
 import { Button, Group, Input, Paper, SegmentedControl, Stack } from "@mantine/core";
 import { useId, useState, type ReactNode } from "react";
 import { ChangeList, ChangeText } from "../../access/change-text.tsx";
-import { type AccessChange, grantChange, joinTeamChange, takerId } from "../../access/changes.ts";
+import { grantChange, joinTeamChange, takerId } from "../../access/changes.ts";
 import { attributesOf, defaultPermissions, type CustomPermissions } from "../../access/columns.ts";
 import { CustomPermissionInputs, LevelInput } from "../../access/level-input.tsx";
+import type { Attributes } from "../../api/client.ts";
 import type { AccessTargetKind } from "../../access/words.ts";
 import { Picker } from "../../components/pickers.tsx";
 
+export type OfferedChange = Attributes<"access-offers">["changes"][number];
+
 interface ChangesInputProps {
   readonly organization: string;
-  readonly value?: readonly AccessChange[];
-  readonly onChange?: (changes: readonly AccessChange[]) => void;
+  readonly value?: readonly OfferedChange[];
+  readonly onChange?: (changes: readonly OfferedChange[]) => void;
   readonly error?: ReactNode;
 }
 
 export function ChangesInput({ organization, value = [], onChange, error }: ChangesInputProps) {
   const [added, setAdded] = useState(0);
-  const add = (change: AccessChange) => {
+  const add = (change: OfferedChange) => {
     setAdded(added + 1);
     onChange?.([...value, change]);
   };
@@ -60,7 +63,7 @@ interface NewChangeProps {
   /** The previous one was just added, and the focus with it. */
   readonly isAgain: boolean;
   readonly organization: string;
-  readonly onAdd: (change: AccessChange) => void;
+  readonly onAdd: (change: OfferedChange) => void;
 }
 
 function NewChange({ organization, isAgain, onAdd }: NewChangeProps) {
@@ -125,7 +128,11 @@ function NewChange({ organization, isAgain, onAdd }: NewChangeProps) {
           <CustomPermissionInputs kind={kind} chosen={chosen} onChange={setChosen} />
         )}
         <Group gap="sm">
-          <Button variant="default" disabled={ready === undefined} onClick={() => ready && onAdd(ready)}>
+          <Button
+            variant="default"
+            disabled={ready === undefined}
+            onClick={() => ready && onAdd({ ...ready, method: "POST" })}
+          >
             Add
           </Button>
           {ready && (

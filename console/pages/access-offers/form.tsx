@@ -2,21 +2,20 @@
 import { Radio, Stack, Switch, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { accessOffer } from "../../api/detail-queries.ts";
-import type { OperationInput } from "../../api/client.ts";
-import type { AccessChange } from "../../access/changes.ts";
 import { changesIn, OperationForm, useDraft, type FormDraft } from "../../components/forms.tsx";
 import { paths } from "../../paths.ts";
 import { DurationInput } from "../../ui/duration-input.tsx";
 import { useGo } from "../../ui/link.tsx";
-import { ChangesInput } from "./changes-input.tsx";
+import { ChangesInput, type OfferedChange } from "./changes-input.tsx";
 import type { Offer } from "./take.tsx";
 import { TeamsInput } from "./teams-input.tsx";
 
 export interface OfferValues {
   readonly name: string;
   readonly description: string;
-  readonly changes: readonly AccessChange[];
-  readonly "duration-seconds-max": number | null;
+  readonly changes: readonly OfferedChange[];
+  /** An empty field yields null, which the server refuses. */
+  readonly "duration-seconds-max": number;
   readonly approvals: "none" | "one";
   readonly enabled: boolean;
   readonly "eligible-teams": readonly string[];
@@ -43,7 +42,7 @@ export function OfferForm({ organization, known }: OfferFormProps) {
   const draft = useDraft<OfferValues>({
     name: attributes?.name ?? "",
     description: attributes?.description ?? "",
-    changes: (attributes?.changes ?? []) as readonly AccessChange[],
+    changes: attributes?.changes ?? [],
     "duration-seconds-max": attributes?.["duration-seconds-max"] ?? hour,
     approvals: attributes?.approvals ?? "one",
     enabled: attributes?.enabled ?? true,
@@ -60,7 +59,7 @@ export function OfferForm({ organization, known }: OfferFormProps) {
         operation={create}
         done={`Created offer ${draft.values.name}.`}
         verb="Create offer"
-        input={() => ({ path: { organization_name: organization }, body: bodyOf(draft.getValues()) })}
+        input={(values) => ({ path: { organization_name: organization }, body: { data: creationOf(values) } })}
       >
         {fields}
       </OperationForm>
@@ -77,7 +76,7 @@ export function OfferForm({ organization, known }: OfferFormProps) {
       input={(_, ifMatch) => ({
         path: { access_offer_id: offer.id },
         ifMatch,
-        body: bodyOf(changesIn(draft)) as OperationInput<typeof update>["body"],
+        body: { data: updateOf(changesIn(draft)) },
       })}
     >
       {fields}
@@ -87,16 +86,27 @@ export function OfferForm({ organization, known }: OfferFormProps) {
 
 const teamsOf = (ids: readonly string[]) => ({ data: ids.map((id) => ({ type: "teams" as const, id })) });
 
-/** Only what was changed is sent. The server refuses missing values with a sentence. */
-function bodyOf(values: Partial<OfferValues>): OperationInput<typeof create>["body"] {
+const creationOf = (values: OfferValues) => {
   const { "eligible-teams": eligible, "approver-teams": approvers, description, ...attributes } = values;
-  const sent = { ...attributes, ...(description !== undefined && { description: description.trim() || null }) };
-  const relationships = {
-    ...(eligible && { "eligible-teams": teamsOf(eligible) }),
-    ...(approvers && { "approver-teams": teamsOf(approvers) }),
+  return {
+    type: "access-offers" as const,
+    attributes: { ...attributes, description: description.trim() || null },
+    relationships: { "eligible-teams": teamsOf(eligible), "approver-teams": teamsOf(approvers) },
   };
-  return { data: { type: "access-offers", attributes: sent as never, relationships: relationships as never } };
-}
+};
+
+/** Only what was changed. */
+const updateOf = (values: Partial<OfferValues>) => {
+  const { "eligible-teams": eligible, "approver-teams": approvers, description, ...attributes } = values;
+  return {
+    type: "access-offers" as const,
+    attributes: { ...attributes, ...(description !== undefined && { description: description.trim() || null }) },
+    relationships: {
+      ...(eligible && { "eligible-teams": teamsOf(eligible) }),
+      ...(approvers && { "approver-teams": teamsOf(approvers) }),
+    },
+  };
+};
 
 interface OfferFieldsProps {
   readonly organization: string;

@@ -1,7 +1,7 @@
 /** The form of a rule: its policy, which the server checks while it is typed, and its enforcement. */
 import { Radio, Stack, Switch, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import type { OperationInput, Resource } from "../../api/client.ts";
+import type { Resource } from "../../api/client.ts";
 import { accessRule } from "../../api/detail-queries.ts";
 import { changesIn, OperationForm, useDraft, type FormDraft } from "../../components/forms.tsx";
 import { paths } from "../../paths.ts";
@@ -48,7 +48,12 @@ export function RuleForm({ organization, known }: RuleFormProps) {
         after={({ data }) => go(paths.accessRule(organization, data.id))}
         verb="Create rule"
         onCancel={cancel}
-        input={(values) => ({ path: { organization_name: organization }, body: bodyOf(values) })}
+        input={({ description, ...attributes }) => ({
+          path: { organization_name: organization },
+          body: {
+            data: { type: "access-rules", attributes: { ...attributes, description: description.trim() || null } },
+          },
+        })}
       >
         {fields}
       </OperationForm>
@@ -66,7 +71,7 @@ export function RuleForm({ organization, known }: RuleFormProps) {
       input={(_, ifMatch) => ({
         path: { access_rule_id: rule.id },
         ifMatch,
-        body: bodyOf(changesIn(draft)) as OperationInput<typeof update>["body"],
+        body: { data: { type: "access-rules", attributes: updateOf(changesIn(draft)) } },
       })}
     >
       {fields}
@@ -74,10 +79,10 @@ export function RuleForm({ organization, known }: RuleFormProps) {
   );
 }
 
-function bodyOf({ description, ...attributes }: Partial<RuleValues>): OperationInput<typeof create>["body"] {
-  const sent = { ...attributes, ...(description !== undefined && { description: description.trim() || null }) };
-  return { data: { type: "access-rules", attributes: sent as never } };
-}
+const updateOf = ({ description, ...attributes }: Partial<RuleValues>) => ({
+  ...attributes,
+  ...(description !== undefined && { description: description.trim() || null }),
+});
 
 interface RuleFieldsProps {
   readonly organization: string;
