@@ -82,7 +82,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       membership_id: member.membershipId,
       token_id: token.id,
       identity_trust_id: await makeTrust(org, team.id),
-      access_offer_id: await makeOffer(org, team.id),
+      access_offer_id: await makeOffer(api, org, team.id),
       sso_provider_id: await makeProvider(api, org),
       session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
       invitation_secret: unique("none"),
@@ -119,9 +119,10 @@ async function makeTrust({ name, owner }: Org, teamId: string): Promise<string> 
   return data(await owner.post(path, resource("identity-trusts", attributes, { team }))).id;
 }
 
-async function makeOffer({ name, owner }: Org, teamId: string): Promise<string> {
+async function makeOffer(api: Api, { name, owner }: Org, teamId: string): Promise<string> {
+  const { id: offeredId } = await api.makeTeam(name);
   const seat = { data: [{ type: "users", id: "$user" }] };
-  const changes = [{ method: "POST", path: `/api/v2/teams/${teamId}/relationships/users`, body: seat }];
+  const changes = [{ method: "POST", path: `/api/v2/teams/${offeredId}/relationships/users`, body: seat }];
   const attributes = { name: unique("offer"), changes, "duration-seconds-max": 3600 };
   const eligible = { "eligible-teams": { data: [{ type: "teams", id: teamId }] } };
   const path = `/organizations/${name}/access-offers`;

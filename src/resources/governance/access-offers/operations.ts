@@ -103,7 +103,7 @@ async function createOffer(
   const { memberships, faults } = await planTeams(tx, context, initially, teams, relationships);
   const { isTaken } = await checkNameAvailability(tx, "accessOffers", organization.id, row.name);
   throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-  await refuseUnlessAllowed(tx, context, organization.id, changes, row.durationSecondsMax);
+  await refuseUnlessAllowed(tx, context, organization, changes, row.durationSecondsMax);
   await insertOffer(tx, organization, row, teamRows(row, teams));
   const isUser = context.actor.kind === "user";
   const view = { ...row, ...factsOf(organization), standing, teams, ...memberships, isUser };
@@ -135,7 +135,13 @@ async function updateOffer(
     changed.nameKey !== offer.nameKey &&
     (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
   throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-  await refuseUnlessAllowed(tx, context, offer.organizationId, changes, changed.durationSecondsMax);
+  await refuseUnlessAllowed(
+    tx,
+    context,
+    { id: offer.organizationId, name: offer.organizationName },
+    changes,
+    changed.durationSecondsMax,
+  );
   await updateOfferRow(tx, offer, requested);
   await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
   await record(tx, context, { before: offer, after: changed });

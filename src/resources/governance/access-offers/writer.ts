@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { type AppError, forbidden, notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import {
   atChange,
   attemptChange,
@@ -10,7 +11,7 @@ import {
   isDenial,
 } from "../../sharing/access-previews/apply-changes.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
-import { findReferenced } from "../../sharing/access-previews/store.ts";
+import { findMissingReferences } from "../../sharing/access-previews/evaluation.ts";
 import type { Context } from "../../shared/context.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
 import { endingBy } from "./changes.ts";
@@ -48,11 +49,11 @@ async function firstDenial(
 export async function refuseUnlessAllowed(
   tx: Tx,
   context: Context,
-  organizationId: string,
+  organization: Pick<OrganizationView, "id" | "name">,
   changes: readonly ParsedChange[],
   seconds: number,
 ): Promise<void> {
-  await refuseElsewhere(tx, organizationId, changes);
+  await refuseElsewhere(tx, organization, changes);
   const denial = await firstDenial(tx, context, changes, seconds);
   if (denial === undefined) return;
   const { error, position } = denial;
@@ -60,11 +61,11 @@ export async function refuseUnlessAllowed(
 }
 
 /** Site admins could make a change of another organization. */
-async function refuseElsewhere(tx: Tx, organizationId: string, changes: readonly ParsedChange[]): Promise<void> {
-  const ids = changes.flatMap(({ references }) => references.map(({ id }) => id));
-  const found = new Set((await findReferenced(tx, organizationId, ids, [])).map(({ type, id }) => `${type} ${id}`));
-  const position = changes.findIndex(({ references }) =>
-    references.some(({ type, id }) => !found.has(`${type} ${id}`)),
-  );
-  if (position !== -1) throw atChange(notFound("team, project or workspace"), position);
+async function refuseElsewhere(
+  tx: Tx,
+  organization: Pick<OrganizationView, "id" | "name">,
+  changes: readonly ParsedChange[],
+): Promise<void> {
+  const [position] = await findMissingReferences(tx, organization, changes);
+  if (position !== undefined) throw atChange(notFound("team, project or workspace"), position);
 }

@@ -66,8 +66,19 @@ export async function finishEvaluation(
   return { after, comparison: compareSnapshots(organization, affected, before, after, callerId) };
 }
 
+/** Positions of changes that name something outside of the organization. */
+export async function findMissingReferences(
+  tx: Tx,
+  organization: Pick<OrganizationView, "id" | "name">,
+  changes: readonly ParsedChange[],
+): Promise<ReadonlySet<number>> {
+  const ids = changes.flatMap(({ references }) => references.map(({ id }) => id));
+  const names = changes.flatMap(({ moves }) => moves?.name ?? []);
+  return unknownReferencePositions(organization, changes, await findReferenced(tx, organization.id, ids, names));
+}
+
 function unknownReferencePositions(
-  organization: OrganizationView,
+  organization: Pick<OrganizationView, "name">,
   changes: readonly ParsedChange[],
   rows: readonly ReferencedRow[],
 ): ReadonlySet<number> {
