@@ -17,6 +17,7 @@ import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
+import { TakenAccess } from "./access/taken-access.tsx";
 import { organization as organizationQuery, useRights } from "./api/queries.ts";
 import { RequestCount } from "./components/request-count.tsx";
 import { ShowAsApi } from "./components/show-as-api.tsx";
@@ -90,6 +91,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
       )}
       <AppShell.Main id={contentId} tabIndex={-1}>
         <Box maw="84rem" mx="auto">
+          {organization && <TakenAccess key={organization} organization={organization} />}
           {children}
         </Box>
       </AppShell.Main>

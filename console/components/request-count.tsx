@@ -1,14 +1,13 @@
 /** The number of access requests that the caller can decide, for the navigation. */
 import { Badge, VisuallyHidden } from "@mantine/core";
-import { queryOptions, useIsFetching, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { call, type OperationResponse } from "../api/client.ts";
 import type { ApiError } from "../api/errors.ts";
 import { figure } from "../ui/text.tsx";
+import { useIsPageLoaded } from "./page-loaded.ts";
 
 const operation = "GET /organizations/{organization_name}/access-requests";
 const freshMs = 60_000;
-const quietMs = 1_000;
 
 /** Not keyed by its operation: "Show as API" lists the requests of the page. */
 const requestCount = (organization: string) =>
@@ -22,18 +21,6 @@ const requestCount = (organization: string) =>
       ),
     staleTime: freshMs,
   });
-
-/** The page's own requests come first. */
-function useIsPageLoaded(): boolean {
-  const isFetching = useIsFetching() > 0;
-  const [isLoaded, setLoaded] = useState(false);
-  useEffect(() => {
-    if (isLoaded || isFetching) return;
-    const timer = setTimeout(() => setLoaded(true), quietMs);
-    return () => clearTimeout(timer);
-  }, [isFetching, isLoaded]);
-  return isLoaded;
-}
 
 export function RequestCount({ organization }: { readonly organization: string }) {
   const enabled = useIsPageLoaded();
