@@ -18,7 +18,7 @@ export const accessViolations: Migration = {
       organization_id TEXT PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
       requested INTEGER NOT NULL,
       completed INTEGER NOT NULL,
-      computed_at TEXT
+      computed_ms INTEGER
     )`,
     // The subject's columns are null but those of its kind; with it, the row goes.
     `CREATE TABLE access_violations (

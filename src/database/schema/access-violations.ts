@@ -22,5 +22,5 @@ export interface AccessViolationScanTable {
   organizationId: string;
   requested: number;
   completed: number;
-  computedAt: string | null;
+  computedMs: number | null;
 }

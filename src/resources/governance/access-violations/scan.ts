@@ -28,12 +28,11 @@ export async function findViolations(work: JobContext): Promise<number> {
   const { context, capability, signal, step } = work;
   let handled = 0;
   while (!signal.aborted) {
-    const staleAt = new Date(Date.parse(now()) - staleAfterMs).toISOString();
-    const scan = await findDueScan(context.database.reader, staleAt);
+    const scan = await findDueScan(context.database.reader, nowMs() - staleAfterMs);
     if (scan === undefined) break;
     const isFinished = await removeObsolete(work, scan.organizationId);
     for (const read of subjectReaders) handled += await scanSubjects(work, scan.organizationId, read);
-    if (isFinished && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, now()));
+    if (isFinished && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, nowMs()));
   }
   return handled;
 }
@@ -124,3 +123,5 @@ const isRefused = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
 
 const keyOf = ({ subjectId, accessRuleId }: Pick<AccessViolationTable, "subjectId" | "accessRuleId">) =>
   `${subjectId} ${accessRuleId}`;
+
+const nowMs = () => Date.parse(now());

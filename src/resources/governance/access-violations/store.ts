@@ -48,14 +48,13 @@ export async function listViolations(
     rows,
     order: [{ column: "v.since", descending: true }, { column: "v.id" }],
     page,
-    totals: { totalCount: countOf(rows.clearSelect().select("v.id")) },
+    totals: {
+      totalCount: countOf(rows.clearSelect().select("v.id")),
+      computedMs: sql<number>`(select computed_ms from access_violation_scans where organization_id = ${id})`,
+    },
   });
-  const scan = await tx.db
-    .selectFrom("accessViolationScans")
-    .select("computedAt")
-    .where("organizationId", "=", id)
-    .executeTakeFirst();
-  return { views: found.rows, totalCount: found.totals.totalCount, computedAt: scan?.computedAt ?? null };
+  const { totalCount, computedMs } = found.totals;
+  return { views: found.rows, totalCount, computedAt: computedMs === 0 ? null : new Date(computedMs).toISOString() };
 }
 
 export async function raiseRequestedScans(
@@ -65,7 +64,7 @@ export async function raiseRequestedScans(
 ): Promise<void> {
   await tx.db
     .insertInto("accessViolationScans")
-    .values({ organizationId, requested: 1, completed: 0, computedAt: null })
+    .values({ organizationId, requested: 1, completed: 0, computedMs: null })
     .onConflict((conflict) =>
       conflict.column("organizationId").doUpdateSet({ requested: sql`access_violation_scans.requested + 1` }),
     )
@@ -74,8 +73,8 @@ export async function raiseRequestedScans(
 
 type DueScan = Pick<AccessViolationScanTable, "organizationId" | "requested">;
 
-/** Requested, or completed before `staleAt` in an organization with rules. */
-export async function findDueScan(tx: Tx, staleAt: string): Promise<DueScan | undefined> {
+/** Requested, or completed before `staleMs` in an organization with rules. */
+export async function findDueScan(tx: Tx, staleMs: number): Promise<DueScan | undefined> {
   return tx.db
     .selectFrom("accessViolationScans as s")
     .innerJoin("organizations as o", openWithId("s.organizationId"))
@@ -83,7 +82,7 @@ export async function findDueScan(tx: Tx, staleAt: string): Promise<DueScan | un
     .where((where) =>
       where.or([
         where("s.completed", "<", where.ref("s.requested")),
-        where.and([where("s.computedAt", "<", staleAt), where("o.enabledRuleCount", ">", 0)]),
+        where.and([where("s.computedMs", "<", staleMs), where("o.enabledRuleCount", ">", 0)]),
       ]),
     )
     .orderBy("s.organizationId")
@@ -95,11 +94,11 @@ export async function completeScan(
   tx: Tx,
   _by: Capability<"job">,
   { organizationId, requested }: DueScan,
-  computedAt: string,
+  computedMs: number,
 ): Promise<void> {
   await tx.db
     .updateTable("accessViolationScans")
-    .set({ completed: requested, computedAt })
+    .set({ completed: requested, computedMs })
     .where("organizationId", "=", organizationId)
     .execute();
 }
