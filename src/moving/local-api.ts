@@ -13,8 +13,11 @@ import { type Page, parseQuery, type RawQuery } from "../jsonapi/query.ts";
 import { AppError } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import { resources } from "../resources/index.ts";
-import type { Context } from "../resources/shared/context.ts";
+import { recordEvents } from "../resources/shared/audit-events/writes.ts";
+import type { AccessRuleScope, Context } from "../resources/shared/context.ts";
+import type { RuledChange } from "../resources/shared/hooks.ts";
 import { noIfMatch } from "../resources/shared/preconditions.ts";
+import { findOrganizationOfRule } from "./store.ts";
 import {
   MissingResource,
   type OrganizationReader,
@@ -45,6 +48,12 @@ const routes: readonly LocalRoute[] = resources.flatMap((resource) =>
     segments: operation.path.split("/"),
   })),
 );
+
+interface RefusedAccess {
+  readonly change: RuledChange;
+  readonly ruleId: string;
+  readonly message: string;
+}
 
 const isParameter = (segment: string) => segment.startsWith(":");
 
@@ -78,8 +87,28 @@ export class LocalApi implements OrganizationReader {
   }
 
   /** Throws AppError. */
-  async send(method: Exclude<HttpMethod, "GET">, path: string, body?: unknown): Promise<WireResource | undefined> {
-    const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
+  async send(
+    method: Exclude<HttpMethod, "GET">,
+    path: string,
+    body?: unknown,
+    { recordsRefusal = true } = {},
+  ): Promise<WireResource | undefined> {
+    const refused: RefusedAccess[] = [];
+    const accessRules: AccessRuleScope = {
+      mode: "enforce",
+      isApproved: false,
+      isBreakGlass: false,
+      onMatch: (change, { rule, message }) => {
+        if (rule.enforcement !== "advise") refused.push({ change, ruleId: rule.id, message });
+      },
+    };
+    const context = { ...this.#context, accessRules };
+    const { answer, route } = await this.#call(method, path, new URLSearchParams(), body, context).catch(
+      async (error: unknown) => {
+        if (recordsRefusal && refused.length > 0) await this.#recordRefusals(refused);
+        throw error;
+      },
+    );
     const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
     return view === undefined ? undefined : resourceOf(JSON.parse(writeResource(route.responseDefinition, view)));
   }
@@ -118,6 +147,21 @@ export class LocalApi implements OrganizationReader {
     }
   }
 
+  /** What a rule refuses is left out, with an audit event. */
+  async #recordRefusals(refused: readonly RefusedAccess[]): Promise<void> {
+    const { database } = this.#context;
+    await database.write(async (tx) => {
+      const organizationId = await findOrganizationOfRule(tx, refused[0]?.ruleId ?? "");
+      const events = refused.map(({ change: { action, resource, teamId, userId }, ruleId, message }) => ({
+        organizationId,
+        verb: "skip-change",
+        subject: { type: "access-rules", id: ruleId },
+        after: { action, resource: resource.id, team: teamId, user: userId, message },
+      }));
+      await recordEvents(tx, this.#context, events);
+    });
+  }
+
   async #read(path: string, query: URLSearchParams) {
     try {
       return await this.#call("GET", path, query, undefined);
@@ -127,12 +171,12 @@ export class LocalApi implements OrganizationReader {
     }
   }
 
-  async #call(method: HttpMethod, path: string, query: URLSearchParams, body: unknown) {
+  async #call(method: HttpMethod, path: string, query: URLSearchParams, body: unknown, context = this.#context) {
     const route = routeFor(method, path);
     const { resource, operation, id } = route;
     const parsed = parseQuery(operation.query, queryOf(query));
     const answer: unknown = await resource.handlers[id]?.({
-      context: { ...this.#context, ifMatch: noIfMatch },
+      context: { ...context, ifMatch: noIfMatch },
       params: paramsOf(route, path),
       body: operation.body === undefined ? undefined : parseBody(resource.definition, operation.body, body),
       query: parsed,

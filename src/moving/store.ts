@@ -67,3 +67,12 @@ export async function readLatestRun(tx: Tx, workspaceId: string): Promise<string
     .executeTakeFirst();
   return row?.id;
 }
+
+export async function findOrganizationOfRule(tx: Tx, ruleId: string): Promise<string | null> {
+  const rule = await tx.db
+    .selectFrom("accessRules")
+    .select("organizationId")
+    .where("id", "=", ruleId)
+    .executeTakeFirst();
+  return rule?.organizationId ?? null;
+}

@@ -44,6 +44,8 @@ const empty: CollectedOrganization = {
   sshKeys: [],
   agentPools: [],
   reservedTagKeys: [],
+  accessRules: [],
+  accessOffers: [],
   projects: [],
   varsets: [],
   workspaces: [],

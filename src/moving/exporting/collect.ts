@@ -19,6 +19,8 @@ export interface CollectedOrganization {
   readonly sshKeys: readonly WireResource[];
   readonly agentPools: readonly WireResource[];
   readonly reservedTagKeys: readonly WireResource[];
+  readonly accessRules: readonly WireResource[];
+  readonly accessOffers: readonly WireResource[];
   readonly projects: readonly {
     readonly project: WireResource;
     readonly access: readonly WireResource[];
@@ -54,6 +56,8 @@ export async function collect(origin: OrganizationReader, name: string): Promise
     sshKeys: await listAll(origin, inside("/ssh-keys")),
     agentPools: await listAll(origin, inside("/agent-pools")),
     reservedTagKeys: await listAll(origin, inside("/reserved-tag-keys")),
+    accessRules: await listAll(origin, inside("/access-rules")),
+    accessOffers: await listAll(origin, inside("/access-offers")),
     workspaces: await mapConcurrently(await listAll(origin, inside("/workspaces")), (workspace) =>
       collectWorkspace(origin, workspace),
     ),

@@ -76,6 +76,8 @@ function jsonFiles(collected: CollectedOrganization): [path: string, content: ob
     ...filesOf("ssh-keys", collected.sshKeys),
     ...filesOf("agent-pools", collected.agentPools),
     ...filesOf("reserved-tag-keys", collected.reservedTagKeys),
+    ...filesOf("access-rules", collected.accessRules),
+    ...filesOf("access-offers", collected.accessOffers),
     ...collected.projects.map(({ project, access, bindings }) =>
       fileOf("projects", project, { ...documentOf(project), access: all(access), "tag-bindings": all(bindings) }),
     ),

@@ -119,12 +119,14 @@ const isKnown = (permission: string) => knownPermissions.includes(permission);
 
 function connectionResources(
   writer: HclWriter,
-  { organization, sshKeys, agentPools, reservedTagKeys }: CollectedOrganization,
+  { organization, sshKeys, agentPools, reservedTagKeys, accessRules, accessOffers }: CollectedOrganization,
 ): void {
   const { organization: name } = writer;
   for (const key of sshKeys)
     writer.writeOnly.push(`the SSH key ${textOf(key, "name")} (${key.id}): it can't be imported`);
   for (const key of reservedTagKeys) writer.unsupported.push(`the reserved tag key ${textOf(key, "key")}`);
+  for (const rule of accessRules) writer.unsupported.push(`the access rule ${textOf(rule, "name")}`);
+  for (const offer of accessOffers) writer.unsupported.push(`the access offer ${textOf(offer, "name")}`);
   for (const pool of agentPools)
     writer.add("agent-pools.tf", "tfe_agent_pool", textOf(pool, "name") ?? pool.id, {
       importId: pool.id,

@@ -4,6 +4,7 @@ import { forEachConcurrently } from "../concurrency.ts";
 import { listMissingSecrets } from "../report.ts";
 import { bodyOf, linkage, relatedId, type WireResource } from "../wire.ts";
 import { importAgentPools, importSshKeys, findVcsTokens, restrictAgentPools } from "./connections.ts";
+import { importAccessOffers, importAccessRules } from "./governance.ts";
 import { Importer, type ImportRequest } from "./importer.ts";
 import { importOrganizationRecord, importRules, reportUnsupported, importDefaults } from "./organization.ts";
 import { importMembers, importTeams } from "./people.ts";
@@ -27,6 +28,8 @@ export async function importOrganization(request: ImportRequest): Promise<void> 
   await importVarsets(importer);
   await importWorkspaceLinks(importer, imported);
   await restrictAgentPools(importer, pools);
+  await importAccessRules(importer, people);
+  await importAccessOffers(importer, people);
   await reportUnsupported(importer);
   await listSecrets(request);
 }

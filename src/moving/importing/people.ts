@@ -1,4 +1,5 @@
 /** Imports teams, members (by email address) and team memberships. */
+import { AppError } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";
 import { teams as teamDefinition } from "../../resources/identity/teams/definition.ts";
 import { findUsers } from "../store.ts";
@@ -112,16 +113,31 @@ async function importTeamMembers(
   }
 }
 
-async function addTeamMembers(
-  importer: Importer,
-  team: string,
-  pending: readonly { pair: string; localId: string }[],
-): Promise<void> {
+interface PendingMember {
+  readonly pair: string;
+  readonly localId: string;
+}
+
+async function addTeamMembers(importer: Importer, team: string, pending: readonly PendingMember[]): Promise<void> {
   const ids = pending.map(({ localId }) => localId);
+  let isRefused = false;
   const done = await importer.attempt("team-members", `${ids.length} of ${team}`, async () => {
-    if (!importer.dry) await importer.api.send("POST", `/teams/${team}/relationships/${kind}`, linkage(kind, ids));
+    if (importer.dry) return true;
+    const isAlone = ids.length === 1;
+    const path = `/teams/${team}/relationships/${kind}`;
+    try {
+      await importer.api.send("POST", path, linkage(kind, ids), { recordsRefusal: isAlone });
+    } catch (error) {
+      isRefused = !isAlone && error instanceof AppError && error.code === "forbidden";
+      if (!isRefused) throw error;
+    }
     return true;
   });
+  // An access rule forbids some of them.
+  if (isRefused) {
+    for (const member of pending) await addTeamMembers(importer, team, [member]);
+    return;
+  }
   if (done === undefined) return;
   await importer.link(pending.map(({ pair, localId }) => ({ kind: "team-members", sourceId: pair, ourId: localId })));
   importer.report.count("team-members", "imported", pending.length);
