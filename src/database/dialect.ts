@@ -41,6 +41,8 @@ export interface Dialect {
   readonly nowMs: RawBuilder<number>;
   readonly databaseBytes: RawBuilder<number>;
   msOf(instant: Expression<string | null>): RawBuilder<number>;
+  /** In the form of stored timestamps. */
+  later(instant: Expression<string>, seconds: Expression<number | null>): RawBuilder<string>;
   /** The statement's snapshot, and what has changed, for `Tx.commits`; null where `Database.snapshotId` needs no statement. */
   snapshotId(since: ChangeParameters): RawBuilder<string | null>;
   /** Triggers that refuse updates and deletions. */
@@ -83,6 +85,7 @@ export const sqliteDialect: Dialect = {
   nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
   databaseBytes: sql<number>`(select page_count * page_size from pragma_page_count(), pragma_page_size())`,
   msOf: (instant) => sql<number>`cast(unixepoch(${instant}, 'subsec') * 1000 as integer)`,
+  later: (instant, seconds) => sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, ${seconds} || ' seconds')`,
   snapshotId: () => sql<null>`null`,
   appendOnly: (table) => {
     const refuse = (name: string, when: string) =>
@@ -157,6 +160,8 @@ export const postgresDialect: Dialect = {
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   databaseBytes: sql<number>`pg_database_size(current_database())`,
   msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,
+  later: (instant, seconds) => sql<string>`to_char(
+    (cast(${instant} as timestamptz) + ${seconds} * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') collate "C"`,
   // What a statement sees depends only on its snapshot. The start time distinguishes servers and restarts.
   snapshotId: (since) =>
     sql<string>`pg_postmaster_start_time()::text || '|' || pg_current_snapshot()::text || ${changesSince(since)}`,

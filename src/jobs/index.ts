@@ -12,6 +12,7 @@ import { removeExpiredInvitations } from "../resources/identity/invitations/writ
 import { emptyClosedOrganizations } from "../resources/identity/organizations/emptying.ts";
 import { closedOrganizationsJob } from "../resources/identity/organizations/writes.ts";
 import { removeEndedTeamMemberships } from "../resources/identity/organization-memberships/writes.ts";
+import { recordLapsedRequests } from "../resources/governance/access-requests/maintenance.ts";
 import { expireLeases } from "../resources/register/workspaces/maintenance.ts";
 import { findViolations } from "../resources/governance/access-violations/scan.ts";
 import { accessViolationJob } from "../resources/governance/access-violations/writes.ts";
@@ -129,6 +130,13 @@ export const jobs: readonly BackgroundJob[] = [
     doc: "starts the runs that run triggers cause after an apply.",
     everyMs: 5 * secondMs,
     run: fireTriggers,
+  },
+  {
+    // Nobody can decide them any more; the job records their end.
+    name: "lapsed-requests",
+    doc: "records which access requests have lapsed.",
+    everyMs: minuteMs,
+    run: recordLapsedRequests,
   },
   {
     name: "lost-jobs",

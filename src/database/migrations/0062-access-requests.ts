@@ -38,6 +38,7 @@ export const accessRequests: Migration = {
       number INTEGER NOT NULL,
       kind TEXT NOT NULL,
       subject_id TEXT NOT NULL,
+      project_id TEXT,
       mask INTEGER NOT NULL,
       ends_at TEXT,
       PRIMARY KEY (request_id, number)

@@ -31,6 +31,8 @@ export interface AccessRequestRequirementTable {
   number: number;
   kind: string;
   subjectId: string;
+  /** Of a workspace, when the request was created; used once the workspace is deleted. */
+  projectId: string | null;
   mask: number;
   /** The caller's access must last as long; null if any access in force counts. */
   endsAt: string | null;

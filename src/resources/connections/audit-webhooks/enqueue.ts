@@ -68,6 +68,7 @@ function notificationFor(
       before: parsed(event.before),
       after: parsed(event.after),
       request_id: event.requestId,
+      access_request_id: event.accessRequestId,
       created_at: event.createdAt,
     },
   };

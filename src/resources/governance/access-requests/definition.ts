@@ -79,6 +79,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
   type: "access-requests",
   doc: "Changes of access that a user asks for and somebody else approves. All are made in one transaction, or none.",
   id: (request) => request.id,
+  version: (request) => [request.version, request.organizationFactsVersion],
   isUncacheable: true,
   attributes: {
     status: readOnly(
@@ -211,6 +212,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
           comment: comment.nullable().optional(),
         }),
       ),
+      ifMatch: true,
       answer: "document",
       example: { data: { type: "access-requests", attributes: { "access-version": "42", comment: "For one hour." } } },
     },
@@ -220,6 +222,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       summary: "Deny an access request",
       needs: deciders,
       body: decision(z.object({ comment })),
+      ifMatch: true,
       answer: "document",
       example: { data: { type: "access-requests", attributes: { comment: "Ask for plan access instead." } } },
     },
@@ -228,6 +231,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       path: "/access-requests/:access_request_id/actions/withdraw",
       summary: "Withdraw an access request",
       needs: "the requester",
+      ifMatch: true,
       answer: "document",
     },
   },

@@ -1,18 +1,143 @@
-/** Operations on access requests. */
+/** Operations on access requests: load → authorize → try or execute the changes → write. */
+import type { Tx } from "../../../database/database.ts";
 import type { MountedResource } from "../../../jsonapi/define.ts";
-import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
+import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { accessRequests } from "./definition.ts";
+import type { AccessChangeRequest, ChangeParser } from "../../sharing/access-previews/changes.ts";
+import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
+import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
+import { durationFaults, parseStored } from "./changes.ts";
+import { newRequestId, requesterOf, storeRequest } from "./creation.ts";
+import { approveRequest, denyRequest, withdrawRequest } from "./decisions.ts";
+import { accessRequests, type AccessRequestView } from "./definition.ts";
+import { type AccessRequestFacts, authorizeRequest, likelyPermissions, permissionsOn, viewOf } from "./rules.ts";
+import { findRequest, listRequestRows } from "./store.ts";
+import { describeStored } from "./stored-effects.ts";
+import { firstDenied, type RequestTrial, tryChanges, tryNewChanges } from "./trial.ts";
 
-const notYet = () => Promise.reject(new Error("not implemented yet"));
-
-export function accessRequestResource(_parseChanges: ChangeParser): MountedResource<Context> {
+export function accessRequestResource(parse: ChangeParser): MountedResource<Context> {
   return implement(accessRequests, {
-    createAccessRequest: notYet,
-    listAccessRequests: notYet,
-    showAccessRequest: notYet,
-    approveAccessRequest: notYet,
-    denyAccessRequest: notYet,
-    withdrawAccessRequest: notYet,
+    async createAccessRequest({ context, params, body: { attributes } }) {
+      const view = await createRequest(parse, context, params.organizationName, {
+        changes: attributes.changes,
+        reason: attributes.reason,
+        durationSeconds: attributes.durationSeconds ?? null,
+      });
+      return { view };
+    },
+
+    async listAccessRequests({ context, params, query }) {
+      const tx = context.database.reader;
+      const organization = await loadOrganization(tx, context, params.organizationName);
+      const filter = { status: query.filterStatus, requesterId: query.filterRequester, mine: query.filterMine };
+      const { requests, totalCount } = await listRequestRows(tx, context.actor, organization, filter, query.page);
+      return {
+        views: requests.map((request) => viewOf(request, likelyPermissions(context.actor, request))),
+        totalCount,
+      };
+    },
+
+    async showAccessRequest({ context, params }) {
+      return { view: await showRequest(parse, context, params.accessRequestId) };
+    },
+
+    async approveAccessRequest({ context, params, body }) {
+      const { comment, "access-version": accessVersion } = body.data.attributes;
+      const decision = { comment: comment ?? null, accessVersion };
+      const facts = await approveRequest(parse, context, params.accessRequestId, decision);
+      return { view: await decidedView(context, facts) };
+    },
+
+    async denyAccessRequest({ context, params, body }) {
+      const { comment } = body.data.attributes;
+      return { view: await decidedView(context, await denyRequest(parse, context, params.accessRequestId, comment)) };
+    },
+
+    async withdrawAccessRequest({ context, params }) {
+      return { view: await decidedView(context, await withdrawRequest(context, params.accessRequestId)) };
+    },
   });
+}
+
+interface RequestInput {
+  readonly changes: readonly AccessChangeRequest[];
+  readonly reason: string;
+  readonly durationSeconds: number | null;
+}
+
+async function createRequest(
+  parse: ChangeParser,
+  context: Context,
+  organizationName: string,
+  { changes: sent, reason, durationSeconds }: RequestInput,
+): Promise<AccessRequestView> {
+  const changes = parse(sent);
+  if (durationSeconds !== null) throwIfInvalid(durationFaults(changes));
+  const { organization, facts, trial } = await context.database.write(async (tx) => {
+    const locked = await loadOrganization(tx, context, organizationName, "removal");
+    const requesterId = await requesterOf(tx, context, locked);
+    const tried = await tryNewChanges(tx, context, locked, changes, durationSeconds);
+    const stored = await storeRequest(tx, context, locked, {
+      id: newRequestId(),
+      requesterId,
+      reason,
+      durationSeconds,
+      changes,
+      offerId: null,
+      approverTeamIds: [],
+      memberIds: tried.memberIds,
+      start: tried.start,
+      end: tried.end,
+      rules: tried.rules,
+    });
+    return { organization: locked, facts: stored, trial: tried };
+  });
+  return pendingView(context, organization, facts, trial);
+}
+
+/** A pending request's changes run and are rolled back, as in a preview. */
+async function showRequest(parse: ChangeParser, context: Context, id: string): Promise<AccessRequestView> {
+  const request = await loadRequest(context.database.reader, context, id);
+  if (request.status !== "pending") return decidedView(context, request);
+  const { organization, facts, trial, positions } = await context.database.runAndRollBack(async (tx) => {
+    const locked = await loadOrganization(tx, context, request.organizationName, "removal");
+    const current = await loadRequest(tx, context, id);
+    const { changes, positions: found } = parseStored(parse, current.changes);
+    const tried = await tryChanges(tx, context, locked, changes, current.durationSeconds);
+    return { organization: locked, facts: current, trial: tried, positions: found };
+  });
+  return facts.status === "pending"
+    ? pendingView(context, organization, facts, trial, positions)
+    : decidedView(context, facts);
+}
+
+async function pendingView(
+  context: Context,
+  organization: OrganizationView,
+  facts: AccessRequestFacts,
+  trial: RequestTrial,
+  positions: readonly number[] = [],
+): Promise<AccessRequestView> {
+  const { start, end, rules } = trial;
+  const effects = await describeEffects(context.database.reader, context, organization, end.comparison, false);
+  const userId = context.actor.kind === "user" ? context.actor.userId : "";
+  const gains = isBeneficiary(userId, beneficiariesOf(start, end), [start.before, end.after]);
+  const canMakeAll = facts.isInApproverTeam || firstDenied(trial, { positions }, facts.canMakeAll) === undefined;
+  return viewOf({ ...facts, rules }, permissionsOn(context.actor, facts, canMakeAll && !gains), effects);
+}
+
+async function decidedView(context: Context, facts: AccessRequestFacts): Promise<AccessRequestView> {
+  const { storedEffects, organizationId, standing } = facts;
+  const permissions = permissionsOn(context.actor, facts, false);
+  if (storedEffects === null) return viewOf(facts, permissions);
+  const organization = { id: organizationId, standing } as OrganizationView;
+  return viewOf(facts, permissions, await describeStored(context.database.reader, context.actor, organization, storedEffects));
+}
+
+export async function loadRequest(tx: Tx, context: Context, id: string): Promise<AccessRequestFacts> {
+  const request = await findRequest(tx, context.actor, id);
+  if (request === undefined) throw notFound("access request");
+  return authorizeRequest(request);
 }

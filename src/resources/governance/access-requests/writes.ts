@@ -3,8 +3,14 @@ import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
+import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import type { Context } from "../../shared/context.ts";
+import { newRequestId, requesterOf, storeRequest } from "./creation.ts";
 import type { AccessRequestView } from "./definition.ts";
+import { executeChanges, failureOfOffer } from "./execution.ts";
+import { likelyPermissions, viewOf } from "./rules.ts";
+import { describeStored, effectsToStore } from "./stored-effects.ts";
+import { tryChanges } from "./trial.ts";
 
 export interface RequestFromOffer {
   readonly offerId: string;
@@ -14,21 +20,38 @@ export interface RequestFromOffer {
   readonly durationSeconds: number;
   /** Copied to the request: members of these teams can approve it. */
   readonly approverTeamIds: readonly string[];
-  /** The offer's last writer, who must be allowed to make the changes. Throws `conflict` if not. */
+  /** The offer's last writer. */
   readonly executor: Actor;
 }
 
 /**
  * A pending request of `context.actor`. `organization` is locked with `removal`, as `loadOrganization` does. Throws `conflict` above 50
- * pending requests, or if the executor can't make a change any more.
+ * pending requests. The caller checks that the executor may make the changes.
  */
 export async function createRequestFromOffer(
-  _tx: Tx,
-  _context: Context,
-  _organization: OrganizationView,
-  _offered: RequestFromOffer,
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  { offerId, changes, reason, durationSeconds, approverTeamIds }: RequestFromOffer,
 ): Promise<AccessRequestView> {
-  throw new Error("not implemented yet");
+  const requesterId = await requesterOf(tx, context, organization);
+  const { start, end, rules } = await tryChanges(tx, context, organization, changes, durationSeconds);
+  const id = newRequestId();
+  const facts = await storeRequest(tx, context, organization, {
+    id,
+    requesterId,
+    reason,
+    durationSeconds,
+    changes,
+    offerId,
+    approverTeamIds,
+    memberIds: [requesterId],
+    start,
+    end,
+    rules,
+  });
+  const effects = await describeEffects(tx, context, organization, end.comparison, false);
+  return viewOf(facts, likelyPermissions(context.actor, facts), effects);
 }
 
 /**
@@ -36,10 +59,38 @@ export async function createRequestFromOffer(
  * a change, and `conflict` if the executor can't make one any more; the caller's transaction then ends, so that no request remains.
  */
 export async function executeBreakGlass(
-  _tx: Tx,
-  _context: Context,
-  _organization: OrganizationView,
-  _offered: RequestFromOffer,
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  { offerId, changes, reason, durationSeconds, approverTeamIds, executor }: RequestFromOffer,
 ): Promise<AccessRequestView> {
-  throw new Error("not implemented yet");
+  const requesterId = await requesterOf(tx, context, organization);
+  const id = newRequestId();
+  const jobsToWake = new Set<string>();
+  const stored = { changes, positions: [...changes.keys()], firstError: undefined };
+  const { start, end, rules, failure } = await executeChanges(tx, context, organization, executor, stored, {
+    requestId: id,
+    durationSeconds,
+    isBreakGlass: true,
+    jobsToWake,
+  });
+  if (failure !== undefined) throw failureOfOffer(failure);
+  const applied = await effectsToStore(tx, organization.id, end.comparison);
+  const facts = await storeRequest(tx, context, organization, {
+    id,
+    requesterId,
+    reason,
+    durationSeconds,
+    changes,
+    offerId,
+    approverTeamIds,
+    memberIds: [requesterId],
+    start,
+    end,
+    rules,
+    applied,
+  });
+  for (const job of jobsToWake) context.wake?.(job);
+  const effects = await describeStored(tx, context.actor, organization, applied);
+  return viewOf(facts, likelyPermissions(context.actor, facts), effects);
 }

@@ -36,6 +36,7 @@ export const auditColumns = [
   "before",
   "after",
   "request-id",
+  "access-request-id",
 ];
 
 export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }) => ({
@@ -65,6 +66,10 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
       from: (event) => parseAttributes(event.after),
     }),
     "request-id": readOnly(text(), "The id of the request; the server's log has it too."),
+    "access-request-id": readOnly(
+      text().nullable(),
+      "The access request that the change belongs to: whose approval made it, or which it decided.",
+    ),
     "created-at": readOnly(timestamp(), "When the change was made."),
   },
   relationships: {

@@ -70,6 +70,7 @@ const sources: Readonly<Record<string, readonly NameSource[]>> = {
     { from: "agent_tokens t", name: "t.description", parent: "t.agent_pool_id" },
   ],
   runs: [{ from: "runs t", name: "t.message", parent: "t.workspace_id" }],
+  "access-requests": [{ from: "access_requests t", name: "t.reason" }],
   comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
   plans: phases,
   applies: phases,

@@ -60,6 +60,8 @@ const references = [
   "oauth-client",
   "token",
   "managed-by",
+  "requester",
+  "offer",
 ];
 const listedReferences = ["id", "team", "project", "workspace", "membership"];
 
@@ -104,7 +106,8 @@ export interface ParsedEvent {
 export function parsedEvent(row: AuditEventTable): ParsedEvent {
   const attributes = [parseAttributes(row.after), parseAttributes(row.before)];
   const token = row.tokenId === null ? [] : [row.tokenId];
-  const mentions = new Set([row.subjectId, ...token, ...attributes.flatMap((each) => idsIn(each))]);
+  const request = row.accessRequestId === null ? [] : [row.accessRequestId];
+  const mentions = new Set([row.subjectId, ...token, ...request, ...attributes.flatMap((each) => idsIn(each))]);
   return { row, attributes, mentions };
 }
 
@@ -117,6 +120,7 @@ const namingAttributes: Readonly<Record<string, readonly string[]>> = {
   "authentication-tokens": ["description"],
   "terraform-versions": ["version"],
   runs: ["message"],
+  "access-requests": ["reason"],
   comments: [],
   "state-versions": [],
   "configuration-versions": [],

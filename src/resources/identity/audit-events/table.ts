@@ -21,6 +21,7 @@ const rowOf = (event: AuditEventView): CsvCell[] => [
   event.before,
   event.after,
   event.requestId,
+  event.accessRequestId,
 ];
 
 interface AuditedOrganization {

@@ -21,7 +21,11 @@ export function toAuditTrailEntry(event: AuditEventTable): object {
       id: event.subjectId,
       type: singular(event.subjectType),
       action: verbOf(event),
-      meta: { before: parsed(event.before), after: parsed(event.after) },
+      meta: {
+        before: parsed(event.before),
+        after: parsed(event.after),
+        ...(event.accessRequestId !== null && { access_request_id: event.accessRequestId }),
+      },
     },
   };
 }

@@ -78,11 +78,11 @@ export async function refuseUnseen(
   }
 }
 
-const isInvalid = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
+export const isInvalid = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
 export const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
 
-const unseen = (): AppError =>
+export const unseen = (): AppError =>
   new AppError(
     "not-found",
     "The change names something that does not exist, or that you are not allowed to see. Check the ids or names, and your token.",

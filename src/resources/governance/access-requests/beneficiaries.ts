@@ -1,0 +1,99 @@
+/** Finds who gains a permission, a seat or a later end through changes: teams, and users who join or stay longer. Pure. */
+import { organizationWideMaskOf } from "../../../access/organization.ts";
+import type { Mask } from "../../../access/permission-set.ts";
+import { neverExpires } from "../../shared/grants/in-force.ts";
+import type { EvaluationEnd, EvaluationStart } from "../../sharing/access-previews/evaluation.ts";
+import type { AccessSnapshot } from "../../sharing/access-previews/snapshots.ts";
+
+export interface Beneficiaries {
+  readonly teamIds: ReadonlySet<string>;
+  readonly userIds: ReadonlySet<string>;
+}
+
+interface Held {
+  readonly mask: Mask;
+  readonly ends: string;
+}
+
+const endOf = ({ expiresAt }: { readonly expiresAt: string | null }): string => expiresAt ?? neverExpires;
+
+/** A team's access to one target, as records with an end. */
+type HeldOn = (teamId: string, workspaceId: string) => readonly Held[];
+
+function holdings(snapshot: AccessSnapshot) {
+  const onProjects = new Map<string, Held>();
+  const onWorkspaces = new Map<string, Held>();
+  const projectOf = new Map<string, string>();
+  for (const row of snapshot.records.onProjects)
+    onProjects.set(`${row.teamId} ${row.projectId}`, { mask: row.permissions, ends: endOf(row) });
+  for (const row of snapshot.records.onWorkspaces) {
+    onWorkspaces.set(`${row.teamId} ${row.workspaceId}`, { mask: row.permissions, ends: endOf(row) });
+    projectOf.set(row.workspaceId, row.projectId);
+  }
+  for (const { workspaceId, projectId } of snapshot.movingWorkspaces) projectOf.set(workspaceId, projectId);
+  const organization = new Map(snapshot.teams.map(({ id, organizationAccess }) => [id, organizationAccess]));
+  return { onProjects, onWorkspaces, projectOf, organization };
+}
+type Holdings = ReturnType<typeof holdings>;
+
+const recordsOn =
+  ({ onProjects, onWorkspaces, projectOf }: Holdings, otherwise: Holdings): HeldOn =>
+  (teamId, workspaceId) => {
+    const projectId = projectOf.get(workspaceId) ?? otherwise.projectOf.get(workspaceId) ?? "";
+    const records = [onProjects.get(`${teamId} ${projectId}`), onWorkspaces.get(`${teamId} ${workspaceId}`)];
+    return records.filter((record) => record !== undefined);
+  };
+
+/** Whether `record` gives something that the others don't give for as long. */
+const exceeds = ({ mask, ends }: Held, others: readonly Held[], always: Mask): boolean =>
+  (mask & ~others.filter((other) => other.ends >= ends).reduce((sum, other) => sum | other.mask, always)) !== 0;
+
+function doesTeamGain(teamId: string, before: Holdings, after: Holdings, movedIds: readonly string[]): boolean {
+  const [accessBefore, accessAfter] = [before, after].map(({ organization }) => organization.get(teamId) ?? 0) as [
+    Mask,
+    Mask,
+  ];
+  if ((accessAfter & ~accessBefore) !== 0) return true;
+  const always = organizationWideMaskOf(accessBefore);
+  const keysOf = (records: ReadonlyMap<string, Held>) =>
+    [...records.keys()].flatMap((key) => (key.startsWith(`${teamId} `) ? [key.slice(teamId.length + 1)] : []));
+  const gainsOnProject = keysOf(after.onProjects).some((projectId) => {
+    const key = `${teamId} ${projectId}`;
+    const [now, earlier] = [after.onProjects.get(key), before.onProjects.get(key)];
+    return now !== undefined && exceeds(now, earlier === undefined ? [] : [earlier], always);
+  });
+  if (gainsOnProject) return true;
+  const [heldBefore, heldAfter] = [recordsOn(before, after), recordsOn(after, before)];
+  return [...keysOf(after.onWorkspaces), ...movedIds].some((workspaceId) => {
+    const others = heldBefore(teamId, workspaceId);
+    return heldAfter(teamId, workspaceId).some((record) => exceeds(record, others, always));
+  });
+}
+
+export function beneficiariesOf({ affected, before }: EvaluationStart, { after }: EvaluationEnd): Beneficiaries {
+  const [held, holding] = [holdings(before), holdings(after)];
+  const movedIds = after.movingWorkspaces.map(({ workspaceId }) => workspaceId);
+  const teamIds = affected.teamIds.filter((id) => doesTeamGain(id, held, holding, movedIds));
+  const seats = new Map(before.memberships.map((seat) => [`${seat.teamId} ${seat.userId}`, seat]));
+  const isAffected = new Set(affected.teamIds);
+  const joined = after.memberships.filter((seat) => {
+    if (!isAffected.has(seat.teamId)) return false;
+    const earlier = seats.get(`${seat.teamId} ${seat.userId}`);
+    if (earlier === undefined || endOf(seat) > endOf(earlier)) return true;
+    // A seat that a group gave ends with the group.
+    return earlier.ssoProviderId !== null && seat.ssoProviderId === null;
+  });
+  return { teamIds: new Set(teamIds), userIds: new Set(joined.map(({ userId }) => userId)) };
+}
+
+/** Also through a team that the changes remove the user from. */
+export function isBeneficiary(
+  userId: string,
+  { teamIds, userIds }: Beneficiaries,
+  snapshots: readonly AccessSnapshot[],
+): boolean {
+  const isInGainingTeam = snapshots.some(({ memberships }) =>
+    memberships.some((seat) => seat.userId === userId && teamIds.has(seat.teamId)),
+  );
+  return userIds.has(userId) || isInGainingTeam;
+}

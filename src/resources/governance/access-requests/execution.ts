@@ -1,0 +1,105 @@
+/** Executes a request's changes in the transaction of its decision, and finds why they can't be executed. */
+import type { Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { type AppError, conflict, forbidden } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import type { Context } from "../../shared/context.ts";
+import type { RuleMatch } from "../../shared/hooks.ts";
+import { noIfMatch } from "../../shared/preconditions.ts";
+import { attemptChange, databaseInTransaction, isDenial } from "../../sharing/access-previews/apply-changes.ts";
+import {
+  type EvaluationEnd,
+  type EvaluationStart,
+  finishEvaluation,
+  startEvaluation,
+} from "../../sharing/access-previews/evaluation.ts";
+import { limitedTo, type StoredChanges } from "./changes.ts";
+import { impossibleChange } from "./rules.ts";
+import { MatchedRules, rollingBack } from "./trial.ts";
+
+export interface ExecutionFailure {
+  readonly position: number;
+  readonly error: AppError;
+  /** `denied`: the executor lacks a permission. `rule`: an access rule refuses it. */
+  readonly cause: "denied" | "rule" | "impossible";
+}
+
+export interface Execution {
+  readonly start: EvaluationStart;
+  /** Also after a failure: as far as it got. */
+  readonly end: EvaluationEnd;
+  readonly rules: readonly RuleMatch[];
+  readonly failure: ExecutionFailure | undefined;
+}
+
+interface ExecutionOptions {
+  readonly requestId: string;
+  readonly durationSeconds: number | null;
+  readonly isBreakGlass: boolean;
+  /** Collects the jobs to wake after the commit. */
+  readonly jobsToWake: Set<string>;
+}
+
+/** The caller has locked the organization with `removal`. After a failure, the caller must not commit. */
+export async function executeChanges(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  executor: Actor,
+  stored: StoredChanges,
+  { requestId, durationSeconds, isBreakGlass, jobsToWake }: ExecutionOptions,
+): Promise<Execution> {
+  const rules = new MatchedRules();
+  const inside: Context = {
+    ...context,
+    actor: executor,
+    database: databaseInTransaction(context.database, tx),
+    ifMatch: noIfMatch,
+    wake: (job) => void jobsToWake.add(job),
+    accessRequestId: requestId,
+    accessRules: { mode: "enforce", isApproved: !isBreakGlass, isBreakGlass, onMatch: rules.add },
+  };
+  const changes = limitedTo(stored.changes, durationSeconds, nowMs());
+  const start = await startEvaluation(tx, context, organization, changes);
+  let failure: ExecutionFailure | undefined = stored.firstError && { ...stored.firstError, cause: "impossible" };
+  for (const [index, change] of changes.entries()) {
+    const position = stored.positions[index] ?? index;
+    const error = await attemptChange(tx, inside, change, change.input);
+    if (error === undefined) continue;
+    const cause = await causeOf(tx, inside, error, rules, () =>
+      attemptChange(tx, { ...inside, actor: { kind: "operator" } }, change, change.input),
+    );
+    failure = cause === "impossible" ? (failure ?? { position, error, cause }) : { position, error, cause };
+    if (cause !== "impossible") break;
+  }
+  return { start, end: await finishEvaluation(tx, context, start), rules: rules.all, failure };
+}
+
+/** What neither the executor nor an operator finds is gone; what only the operator finds is hidden from the executor. */
+async function causeOf(
+  tx: Tx,
+  { accessRules }: Context,
+  error: AppError,
+  rules: MatchedRules,
+  asOperator: () => Promise<AppError | undefined>,
+): Promise<ExecutionFailure["cause"]> {
+  if (error.code === "not-found" && !isDenial(error)) {
+    const again = await rollingBack(tx, asOperator);
+    return again !== undefined && again.code === "not-found" ? "impossible" : "denied";
+  }
+  if (!isDenial(error)) return "impossible";
+  const isRefusing = ({ rule: { enforcement, name } }: RuleMatch) =>
+    (enforcement === "forbid" || (enforcement === "approval" && accessRules?.isApproved !== true)) &&
+    error.message.includes(name);
+  return error.code === "forbidden" && rules.all.some(isRefusing) ? "rule" : "denied";
+}
+
+/** For changes that an offer's writer executes. */
+export function failureOfOffer({ position, error, cause }: ExecutionFailure): AppError {
+  if (cause === "rule") return forbidden(error.message);
+  if (cause === "impossible") return impossibleChange(position, error.message);
+  return conflict(
+    `The last writer of the access offer is no longer allowed to make its change ${position + 1}: ${error.message} Ask somebody who is allowed to make every change to save the offer again.`,
+  );
+}

@@ -1,0 +1,246 @@
+/** SQL of access requests. */
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Capability } from "../../../access/capability.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import { nowParameter } from "../../../database/now-parameter.ts";
+import type { AccessRequestTable } from "../../../database/schema/access-requests.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { factsColumns, type OrganizationFacts, type OrganizationView } from "../../identity/organizations/definition.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { lockClause, type RowLock } from "../../shared/locks.ts";
+import { openWithId } from "../../shared/open-organizations.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import { accessVersionColumns, accessVersionText } from "../../sharing/access-previews/store.ts";
+import {
+  currentStatus,
+  hasLapsed,
+  isInApproverTeam,
+  isLikelyBeneficiary,
+  isPending,
+  meetsAllRequirements,
+  partyRoles,
+} from "./conditions.ts";
+import type { AccessRequestStatus } from "./definition.ts";
+import type { Requirement } from "./requirements.ts";
+import type { AccessRequestFacts } from "./rules.ts";
+
+const flag = (condition: RawBuilder<SqlBool>): RawBuilder<number> => sql<number>`case when ${condition} then 1 else 0 end`;
+
+function requestQuery(tx: Tx, actor: Actor) {
+  const principal = principalOf(actor);
+  return tx.db
+    .selectFrom("accessRequests as r")
+    .innerJoin("organizations as o", openWithId("r.organizationId"))
+    .selectAll("r")
+    .select(currentStatus.as("currentStatus"))
+    .select(factsColumns)
+    .select(standingColumns(sql.ref("r.organizationId"), principal))
+    .select(accessVersionColumns(sql.ref("r.organizationId")))
+    .select([
+      flag(meetsAllRequirements(tx.dialect, principal)).as("canMakeAll"),
+      flag(isLikelyBeneficiary(principal)).as("isBeneficiary"),
+      flag(isInApproverTeam(principal)).as("isInApproverTeam"),
+    ]);
+}
+
+interface RequestRow extends AccessRequestTable, OrganizationFacts, Omit<StandingRow, "organizationId"> {
+  readonly currentStatus: string;
+  readonly currentAccessVersion: number | null;
+  readonly nextExpiresAt: string | null;
+  readonly canMakeAll: number;
+  readonly isBeneficiary: number;
+  readonly isInApproverTeam: number;
+}
+
+function factsOf(actor: Actor, row: RequestRow): AccessRequestFacts {
+  const { changes, effects, rules, ...others } = row;
+  const standing = checkedStandingOf(actor, row);
+  return {
+    ...others,
+    standing,
+    status: row.currentStatus as AccessRequestStatus,
+    changes: JSON.parse(changes) as AccessRequestFacts["changes"],
+    storedEffects: effects === null ? null : (JSON.parse(effects) as AccessRequestFacts["storedEffects"]),
+    rules: JSON.parse(rules) as AccessRequestFacts["rules"],
+    accessVersion: accessVersionText(row),
+    isRequester: actor.kind === "user" && actor.userId === row.requesterId,
+    canMakeAll: standing.owner || Number(row.canMakeAll) === 1,
+    isBeneficiary: Number(row.isBeneficiary) === 1,
+    isInApproverTeam: Number(row.isInApproverTeam) === 1,
+  };
+}
+
+export async function findRequest(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: RowLock = false,
+): Promise<AccessRequestFacts | undefined> {
+  const row = await requestQuery(tx, actor)
+    .where("r.id", "=", id)
+    .modifyEnd(lockClause(tx.dialect, "r", lock))
+    .executeTakeFirst();
+  return row && factsOf(actor, row as RequestRow);
+}
+
+export interface RequestFilter {
+  readonly status: AccessRequestStatus | undefined;
+  readonly requesterId: string | undefined;
+  readonly mine: "to-decide" | "requested" | undefined;
+}
+
+export async function listRequestRows(
+  tx: Tx,
+  actor: Actor,
+  organization: OrganizationView,
+  { status, requesterId, mine }: RequestFilter,
+  page: Page,
+): Promise<{ requests: AccessRequestFacts[]; totalCount: number }> {
+  const principal = principalOf(actor);
+  const meets = organization.standing.owner ? sql<SqlBool>`1 = 1` : meetsAllRequirements(tx.dialect, principal);
+  const canDecide = sql<SqlBool>`(${isInApproverTeam(principal)} or ${meets})`;
+  const conditions: RawBuilder<SqlBool>[] = [sql<SqlBool>`r.organization_id = ${organization.id}`];
+  if (status === "pending") conditions.push(isPending);
+  else if (status === "lapsed") conditions.push(hasLapsed);
+  else if (status !== undefined) conditions.push(sql<SqlBool>`r.status = ${status}`);
+  if (requesterId !== undefined) conditions.push(sql<SqlBool>`r.requester_id = ${requesterId}`);
+  if (mine === "requested") conditions.push(sql<SqlBool>`r.requester_id = ${principal}`);
+  if (mine === "to-decide" && actor.kind !== "user") conditions.push(sql<SqlBool>`1 = 0`);
+  if (mine === "to-decide")
+    conditions.push(
+      isPending,
+      sql<SqlBool>`r.requester_id <> ${principal}`,
+      sql<SqlBool>`not ${isLikelyBeneficiary(principal)}`,
+      canDecide,
+    );
+  if (!organization.standing.owner) conditions.push(sql<SqlBool>`(r.requester_id = ${principal} or ${canDecide})`);
+  const matching = sql<SqlBool>`${sql.join(conditions, sql` and `)}`;
+  const rows = requestQuery(tx, actor).where(matching);
+  const counted = tx.db.selectFrom("accessRequests as r").select("r.id").where(matching);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [
+      { column: "r.createdAt", descending: true },
+      { column: "r.id", descending: true },
+    ],
+    page,
+    totals: { totalCount: countOf(counted) },
+  });
+  return {
+    requests: (found.rows as RequestRow[]).map((row) => factsOf(actor, row)),
+    totalCount: found.totals.totalCount,
+  };
+}
+
+export interface RequesterStanding {
+  readonly isActive: boolean;
+  readonly pendingCount: number;
+}
+
+export async function findRequester(tx: Tx, organizationId: string, userId: string): Promise<RequesterStanding> {
+  const { isActive, pendingCount } = await tx.db
+    .selectNoFrom([
+      sql<number>`(select count(*) from organization_memberships as m
+        where m.organization_id = ${organizationId} and m.user_id = ${userId} and m.status = 'active')`.as("isActive"),
+      sql<number>`(select count(*) from access_requests as r
+        where r.organization_id = ${organizationId} and r.requester_id = ${userId} and ${isPending})`.as("pendingCount"),
+    ])
+    .executeTakeFirstOrThrow();
+  return { isActive: Number(isActive) > 0, pendingCount: Number(pendingCount) };
+}
+
+export interface NamedMember {
+  readonly membershipId: string;
+  readonly userId: string | null;
+  readonly usernameKey: string | null;
+}
+
+/** By user ids or names, and by membership ids. */
+export async function findNamedMembers(
+  tx: Tx,
+  organizationId: string,
+  users: readonly string[],
+  membershipIds: readonly string[],
+): Promise<NamedMember[]> {
+  return tx.db
+    .selectFrom("organizationMemberships as m")
+    .leftJoin("users as u", "u.id", "m.userId")
+    .select(["m.id as membershipId", "m.userId", "u.usernameKey"])
+    .where("m.organizationId", "=", organizationId)
+    .where((where) =>
+      where.or([
+        tx.dialect.isOneOf(sql.ref("m.id"), membershipIds),
+        tx.dialect.isOneOf(sql.ref("m.userId"), users),
+        tx.dialect.isOneOf(sql.ref("u.usernameKey"), users.map(fold)),
+      ]),
+    )
+    .execute();
+}
+
+export interface RequestParties {
+  readonly beneficiaryUserIds: readonly string[];
+  readonly beneficiaryTeamIds: readonly string[];
+  readonly approverTeamIds: readonly string[];
+}
+
+export async function insertRequest(
+  tx: Tx,
+  _by: Granted<OrganizationView, "can-traverse">,
+  row: AccessRequestTable,
+  requirements: readonly Requirement[],
+  { beneficiaryUserIds, beneficiaryTeamIds, approverTeamIds }: RequestParties,
+): Promise<void> {
+  const { id: requestId, organizationId } = row;
+  await tx.db.insertInto("accessRequests").values(row).execute();
+  if (requirements.length > 0)
+    await tx.db
+      .insertInto("accessRequestRequirements")
+      .values(requirements.map((requirement, number) => ({ organizationId, requestId, number, ...requirement })))
+      .execute();
+  const parties = [
+    ...beneficiaryUserIds.map((subjectId) => ({ role: partyRoles.beneficiaryUser, subjectId })),
+    ...beneficiaryTeamIds.map((subjectId) => ({ role: partyRoles.beneficiaryTeam, subjectId })),
+    ...approverTeamIds.map((subjectId) => ({ role: partyRoles.approverTeam, subjectId })),
+  ];
+  if (parties.length > 0)
+    await tx.db
+      .insertInto("accessRequestParties")
+      .values(parties.map((party) => ({ organizationId, requestId, ...party })))
+      .execute();
+}
+
+export async function updateRequest(
+  tx: Tx,
+  request: Granted<{ readonly id: string }, "can-approve" | "can-deny" | "can-withdraw">,
+  changes: Partial<AccessRequestTable>,
+): Promise<void> {
+  await updateRow(tx, "accessRequests", request.id, changes);
+}
+
+export async function storeLapsedRequests(
+  tx: Tx,
+  _by: Capability<"job">,
+  limit: number,
+): Promise<{ id: string; organizationId: string }[]> {
+  const due = tx.db
+    .selectFrom("accessRequests")
+    .select("id")
+    .where("status", "=", "pending")
+    .where(sql<SqlBool>`lapses_at <= ${nowParameter}`)
+    .orderBy("lapsesAt")
+    .orderBy("id")
+    .limit(limit);
+  return tx.db
+    .updateTable("accessRequests")
+    .set({ status: "lapsed", version: sql<number>`version + 1` })
+    .where("id", "in", due)
+    // PostgreSQL checks it again after it has waited for a decision.
+    .where("status", "=", "pending")
+    .returning(["id", "organizationId"])
+    .execute();
+}

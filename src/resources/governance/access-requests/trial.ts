@@ -1,0 +1,141 @@
+/** Runs a request's changes as the caller and rolls them back: to show their effects, and what the caller is allowed to do. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import { type Fault, invalid } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
+import { fold } from "../../../kernel/text.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import type { Context } from "../../shared/context.ts";
+import type { RuleMatch } from "../../shared/hooks.ts";
+import {
+  applyChanges,
+  atChange,
+  type ChangeResult,
+  isDenial,
+  refuseUnseen,
+  unseen,
+} from "../../sharing/access-previews/apply-changes.ts";
+import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
+import {
+  type EvaluationEnd,
+  type EvaluationStart,
+  finishEvaluation,
+  startEvaluation,
+} from "../../sharing/access-previews/evaluation.ts";
+import { limitedTo, membersOf, type StoredChanges } from "./changes.ts";
+import { findNamedMembers, type NamedMember } from "./store.ts";
+
+export interface RequestTrial {
+  readonly start: EvaluationStart;
+  readonly end: EvaluationEnd;
+  readonly results: readonly ChangeResult[];
+  readonly rules: readonly RuleMatch[];
+}
+
+/** Each rule once. */
+export class MatchedRules {
+  readonly #matches = new Map<string, RuleMatch>();
+  readonly add = (_change: unknown, match: RuleMatch): void => void this.#matches.set(match.rule.id, match);
+
+  get all(): RuleMatch[] {
+    return [...this.#matches.values()];
+  }
+}
+
+export async function rollingBack<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result> {
+  await sql`savepoint trial`.execute(tx.db);
+  try {
+    return await work();
+  } finally {
+    await sql`rollback to savepoint trial`.execute(tx.db);
+    await sql`release savepoint trial`.execute(tx.db);
+  }
+}
+
+function trialContext(context: Context, rules: MatchedRules): Context {
+  const accessRules = { mode: "skip", isApproved: true, isBreakGlass: false, onMatch: rules.add } as const;
+  return { ...context, wake: () => {}, accessRules };
+}
+
+/** The caller has locked the organization with `removal`. */
+export function tryChanges(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  changes: readonly ParsedChange[],
+  durationSeconds: number | null,
+): Promise<RequestTrial> {
+  return rollingBack(tx, async () => {
+    const rules = new MatchedRules();
+    const inside = trialContext(context, rules);
+    const limited = limitedTo(changes, durationSeconds, nowMs());
+    const start = await startEvaluation(tx, inside, organization, limited);
+    const { results } = await applyChanges(tx, inside, limited, start.missing, start.canRead);
+    return { start, end: await finishEvaluation(tx, inside, start), results, rules: rules.all };
+  });
+}
+
+/** As `tryChanges`, for new changes. Throws `not-found` for what the caller can't see, and `invalid` for what no body may contain. */
+export async function tryNewChanges(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  changes: readonly ParsedChange[],
+  durationSeconds: number | null,
+): Promise<RequestTrial & { readonly memberIds: readonly string[] }> {
+  const members = await loadNamedMembers(tx, organization.id, changes);
+  const trial = await rollingBack(tx, async () => {
+    const rules = new MatchedRules();
+    const inside = trialContext(context, rules);
+    const limited = limitedTo(changes, durationSeconds, nowMs());
+    const start = await startEvaluation(tx, inside, organization, limited);
+    const { missing, canRead } = start;
+    const { results, faults } = await applyChanges(tx, inside, limited, missing, canRead);
+    const end = await finishEvaluation(tx, inside, start);
+    await refuseUnseen(tx, inside, limited, results, missing, canRead);
+    const wrong = faults.filter(isAboutAttributes);
+    if (wrong.length > 0) throw invalid(wrong);
+    return { start, end, results, rules: rules.all };
+  });
+  return { ...trial, memberIds: members.flatMap(({ userId }) => userId ?? []) };
+}
+
+/** Others, such as a grant that exists already, can change until the approval. */
+const isAboutAttributes = ({ pointer = "" }: Fault): boolean => pointer.includes("/body/data/attributes/");
+
+/** Of those who join a team. Throws `not-found` for users outside of the organization. */
+async function loadNamedMembers(
+  tx: Tx,
+  organizationId: string,
+  changes: readonly ParsedChange[],
+): Promise<NamedMember[]> {
+  const named = changes.map(membersOf);
+  const idsBy = (kind: "users" | "organization-memberships") =>
+    named.flatMap((members) => (members?.by === kind ? members.ids : []));
+  if (named.every((members) => members === undefined)) return [];
+  const found = await findNamedMembers(tx, organizationId, idsBy("users"), idsBy("organization-memberships"));
+  const known = new Set(
+    found.flatMap(({ membershipId, userId, usernameKey }) => [membershipId, userId ?? "", usernameKey ?? ""]),
+  );
+  for (const [position, members] of named.entries())
+    if (members?.ids.some((id) => !known.has(id) && !known.has(fold(id)))) throw atChange(unseen(), position);
+  const joining = new Set(
+    changes.flatMap((change) => (change.operation.method === "POST" ? (membersOf(change)?.ids ?? []) : [])),
+  );
+  const isJoining = ({ membershipId, userId, usernameKey }: NamedMember) =>
+    [...joining].some((id) => id === membershipId || id === userId || fold(id) === usernameKey);
+  return found.filter(isJoining);
+}
+
+/** The position of the first change that the caller can't make itself. `canMakeAll`: of what exists no more, SQL knows. */
+export function firstDenied(
+  { results }: RequestTrial,
+  { positions }: Pick<StoredChanges, "positions">,
+  canMakeAll: boolean,
+): { readonly position: number; readonly reason: string } | undefined {
+  const index = results.findIndex(
+    ({ refusal, isUnseen }) => refusal !== undefined && (isUnseen ? !canMakeAll : isDenial(refusal)),
+  );
+  const refusal = results[index]?.refusal;
+  return refusal && { position: positions[index] ?? 0, reason: refusal.message };
+}
