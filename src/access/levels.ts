@@ -1,5 +1,5 @@
 /** The named access levels and the permissions that each implies, laid out like the specification's tables. */
-import { type Mask, maskOf, type PermissionSet } from "./permission-set.ts";
+import { type Mask, maskOf, permissionBit, permissionLadders, type PermissionSet } from "./permission-set.ts";
 
 export const projectLevelNames = ["read", "write", "maintain", "admin", "custom"] as const;
 export type ProjectLevel = (typeof projectLevelNames)[number];
@@ -90,4 +90,17 @@ export function projectLevelMask(level: ProjectLevel): Mask {
 
 export function workspaceLevelMask(level: WorkspaceLevel): Mask {
   return maskOf(workspaceLevelPermissions(level));
+}
+
+/** The attributes of a mask's bits as access rules spell them: `runs` and, for each step, `runs:read`. */
+export function permissionSteps(of: "projects" | "workspaces", mask: Mask): string[] {
+  return Object.keys(of === "projects" ? projectLevelTable : workspaceLevelTable).flatMap((attribute) => {
+    const permission = permissionOfAttribute[attribute as keyof typeof permissionOfAttribute];
+    const name = attribute.replace(/^.*\./, "");
+    const reached = permissionLadders[permission].filter(
+      (step) => step !== "none" && (mask & permissionBit(permission, step as never)) !== 0,
+    );
+    if (reached.length === 0 || permission === "workspaceAdmin") return [];
+    return [name, ...reached.flatMap((step) => (step === true ? [] : [`${name}:${step}`]))];
+  });
 }

@@ -19,6 +19,7 @@ import { nowMs } from "../kernel/time.ts";
 import type { CsvTable } from "../kernel/csv.ts";
 import { hooks } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
+import type { RuleMatch } from "../resources/shared/hooks.ts";
 import { requireIfMatch } from "../resources/shared/preconditions.ts";
 import type { Authenticator, AuthenticatedCaller } from "./authenticate.ts";
 import { isLarge, LargeBodyLimiter, streamBodies } from "./body.ts";
@@ -135,10 +136,12 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const asTable = operation.table !== undefined && wantsTable(request);
       const condition = target && requireIfMatch(mount.database, id, target, etagsIn(request.headers["if-match"]));
       const page = query["page"] as Page;
-      const answering = { definition: answerDefinition, operation, page, url: pathOf(request.url) };
+      const warnings: RuleMatch[] = [];
+      const warn = operation.mayWarn && ((match: RuleMatch) => void warnings.push(match));
+      const answering = { definition: answerDefinition, operation, page, url: pathOf(request.url), warnings };
       const handle = () =>
         handler({
-          context: contextOf(request, reply, operation, mount, condition),
+          context: contextOf(request, reply, operation, mount, { ...condition, ...(warn && { warn }) }),
           params: paramsOf(request.params as Record<string, string>),
           body,
           query,
@@ -199,7 +202,7 @@ function contextOf(
   reply: FastifyReply,
   { isSigned, isPublic, callers }: Operation,
   mount: MountOptions,
-  condition?: Pick<Context, "database" | "ifMatch">,
+  more?: Partial<Pick<Context, "database" | "ifMatch" | "warn">>,
 ): Context {
   const actor = isSigned || isPublic ? ({ kind: "anonymous" } as const) : request.caller?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
@@ -210,7 +213,7 @@ function contextOf(
     database,
     options,
     vault,
-    ...condition,
+    ...more,
     hooks,
     ...(wake && { wake }),
     requestId: request.id,

@@ -16,6 +16,7 @@ import { pagination, paginationWithoutTotal, withParameters } from "../jsonapi/p
 import type { HttpMapping } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
+import type { RuleMatch } from "../resources/shared/hooks.ts";
 import { etagOf } from "../resources/shared/preconditions.ts";
 
 export const mediaType = "application/vnd.api+json";
@@ -88,10 +89,13 @@ export interface AnswerContext {
   readonly operation: Operation;
   readonly page: Page;
   readonly url: string;
+  readonly warnings: readonly RuleMatch[];
 }
 
 export function sendAnswer(reply: FastifyReply, context: AnswerContext, answer: unknown): FastifyReply {
-  const { operation } = context;
+  const { operation, warnings } = context;
+  const isEmpty = answer === undefined && operation.answer !== "content";
+  if (isEmpty && warnings.length > 0) return sendText(reply.code(statusOf.document), `{${warningsText(warnings)}}`);
   reply.code(statusOf[operation.answer]);
   switch (operation.answer) {
     case "nothing":
@@ -121,8 +125,15 @@ export function serializeAnswer(context: AnswerContext, answer: unknown): Serial
     return { body: Buffer.from(listDocument(context, answer as ListAnswer<unknown>)), etag: undefined };
   const { view, included } = answer as DocumentAnswer<unknown>;
   const etag = etagOf(context.definition, view);
-  const text = `{"data":${writeResource(context.definition, view)}${writeIncluded(included)}}`;
+  const meta = context.warnings.length === 0 ? "" : `,${warningsText(context.warnings)}`;
+  const text = `{"data":${writeResource(context.definition, view)}${writeIncluded(included)}${meta}}`;
   return { body: Buffer.from(text), etag: etag === undefined ? undefined : `"${etag}"` };
+}
+
+/** Of access rules that only advise. */
+function warningsText(matches: readonly RuleMatch[]): string {
+  const warnings = matches.map(({ rule, message }) => ({ rule: rule.id, name: rule.name, message }));
+  return `"meta":${JSON.stringify({ warnings })}`;
 }
 
 /** As bytes: the framework would add a charset to a string, which this media type does not allow. */

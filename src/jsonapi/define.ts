@@ -118,6 +118,8 @@ export interface Operation {
   readonly answer: AnswerKind;
   /** For the OpenAPI document: when the response is 204. */
   readonly noContentWhen?: string;
+  /** A change of access: access rules can add warnings to the response. */
+  readonly mayWarn?: true;
   /** For the OpenAPI document of a read: it can answer 409, as every write can. */
   readonly mayConflict?: true;
   /** For `content`; JSON by default. */

@@ -86,6 +86,7 @@ function describeOperation(
     ...(operation.body !== undefined && { requestBody: describeBody(operation, definition, http) }),
     responses: {
       [status]: describeAnswer(operation, definition, http),
+      ...(operation.mayWarn && operation.answer === "nothing" && { [http.statusOf.document]: warningsAnswer(http) }),
       ...(operation.noContentWhen && { [http.statusOf.nothing]: { description: operation.noContentWhen } }),
       ...Object.fromEntries(
         refusalsOf(operation).map((refused) => [refused, { $ref: `#/components/responses/${refused}` }]),
@@ -239,7 +240,7 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
   const included = { type: "array", items: { type: "object" } };
   const one = ["document", "created", "granted"].includes(operation.answer);
   const schema = one
-    ? object({ data: item, included }, ["data"])
+    ? object({ data: item, included, ...(operation.mayWarn && { meta: warningsSchema }) }, ["data"])
     : object(
         { data: { type: "array", items: item }, included, links: { type: "object" }, meta: metaSchema(operation) },
         ["data"],
@@ -254,6 +255,26 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
   };
   return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema }, ...table } };
 }
+
+const warningsSchema = object(
+  {
+    warnings: {
+      type: "array",
+      description: "The access rules that advise against the change.",
+      items: object({ rule: { type: "string" }, name: { type: "string" }, message: { type: "string" } }, [
+        "rule",
+        "name",
+        "message",
+      ]),
+    },
+  },
+  [],
+);
+
+const warningsAnswer = (http: HttpMapping): SchemaObject => ({
+  description: "Done, but access rules advise against it.",
+  content: { [http.mediaType]: { schema: object({ meta: warningsSchema }, ["meta"]) } },
+});
 
 function metaSchema(operation: Operation): SchemaObject {
   if (operation.answer !== "list") return { type: "object" };

@@ -35,6 +35,7 @@ import { readableAccessRules } from "./governance/access-rules/reads.ts";
 import { requestViolationScan } from "./governance/access-violations/writes.ts";
 import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
+import { enforceRules, matchRules } from "./governance/access-rules/enforcement.ts";
 import { accessRuleResource } from "./governance/access-rules/operations.ts";
 import type { Hooks } from "./shared/hooks.ts";
 import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
@@ -241,8 +242,8 @@ export const hooks: Hooks = {
     auditRunsOfDeletedWorkspace,
   },
   accessRules: {
-    enforceRules: async () => {},
-    matchRules: async (_tx, _context, _organization, changes) => changes.map(() => []),
+    enforceRules,
+    matchRules,
   },
   accessViolations: { requestViolationScan },
   accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest },

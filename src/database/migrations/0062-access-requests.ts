@@ -57,9 +57,7 @@ export const accessRequests: Migration = {
   ],
   only: {
     sqlite: [],
-    postgres: [
-      `CREATE OR REPLACE VIEW open_organizations AS SELECT * FROM organizations WHERE closed_at IS NULL`,
-    ],
+    postgres: [`CREATE OR REPLACE VIEW open_organizations AS SELECT * FROM organizations WHERE closed_at IS NULL`],
   },
   recordsChanges: {
     access_requests: "organization_id",

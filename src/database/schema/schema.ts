@@ -1,9 +1,5 @@
 /** Every table, by area. Migrations define the columns. */
-import type {
-  AccessRequestPartyTable,
-  AccessRequestRequirementTable,
-  AccessRequestTable,
-} from "./access-requests.ts";
+import type { AccessRequestPartyTable, AccessRequestRequirementTable, AccessRequestTable } from "./access-requests.ts";
 import type { AccessViolationScanTable, AccessViolationTable } from "./access-violations.ts";
 import type { AuditEventTable } from "./audit.ts";
 import type {

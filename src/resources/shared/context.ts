@@ -57,8 +57,10 @@ export interface SignInLimiter {
 
 /** How access rules apply to the changes of a context. */
 export interface AccessRuleScope {
-  /** `skip`: the caller needs only the effects of the changes, and rolls them back. */
+  /** `skip`: the caller needs only the effects of the changes, and rolls them back. Matches are reported, but refuse nothing. */
   readonly mode: "enforce" | "skip";
+  /** Whose change it is; absent: the context's actor. */
+  readonly principal?: Actor;
   /** The changes are executed by an approved access request. */
   readonly isApproved: boolean;
   readonly isBreakGlass: boolean;

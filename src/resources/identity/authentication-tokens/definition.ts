@@ -108,6 +108,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       needs: teamNeeds,
       body: "optional-create",
       answer: "created",
+      mayWarn: true,
       example,
     },
     showTeamToken: {
@@ -131,6 +132,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       needs: teamNeeds,
       body: "optional-create",
       answer: "created",
+      mayWarn: true,
       example,
     },
     listTeamTokens: {
@@ -171,6 +173,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       query: organizationQuery,
       body: "optional-create",
       answer: "created",
+      mayWarn: true,
       example,
     },
     listOrganizationTokens: {

@@ -9,6 +9,7 @@ import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
 import { now } from "../../../kernel/time.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import type { RuledChange } from "../../shared/hooks.ts";
 import { authorizeTeam, loadTeam, refuseExceedingOwnAccess } from "../teams/reads.ts";
 import { loadTokenUser } from "../users/reads.ts";
 import { factsOf, type OrganizationView } from "../organizations/definition.ts";
@@ -131,6 +132,10 @@ export const authenticationTokenResource = implement(authenticationTokens, {
       const before = await findLegacyToken(tx, context.actor, selected);
       const holder = { kind: selected.kind, organizationId: organization.id, ...factsOf(organization) };
       const token = { holder, isLegacy: true, ...body.attributes };
+      const { id: organizationId, enabledRuleCount } = organization;
+      await context.hooks.accessRules.enforceRules(tx, context, { organizationId, enabledRuleCount }, [
+        ruledToken({ type: "organizations", id: organizationId }, body.attributes),
+      ]);
       return { view: await issueToken(tx, context, organization, token, before && authorizeToken(context, before)) };
     });
   },
@@ -181,9 +186,17 @@ async function addTeamToken(
   await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestUseOf(input));
   if (input.description && (await isDescriptionTaken(tx, team.id, input.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
+  const change = ruledToken({ type: "teams", id: team.id }, input);
+  await context.hooks.accessRules.enforceRules(tx, context, team, [change]);
   const { id: teamId, organizationId, organizationName, organizationFactsVersion } = team;
   const holder = { kind: "team", teamId, organizationId, organizationName, organizationFactsVersion } as const;
   return issueToken(tx, context, team, { holder, ...input }, before && authorizeToken(context, before));
+}
+
+function ruledToken(resource: RuledChange["resource"], { expiredAt }: Pick<NewToken, "expiredAt">): RuledChange {
+  const expiresAt = expiryOf(expiredAt, now(), undefined);
+  const team = resource.type === "teams" ? { teamId: resource.id } : {};
+  return { action: "createToken", resource, ...team, permissions: [], expiresAt };
 }
 
 const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>

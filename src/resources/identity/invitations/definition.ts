@@ -69,6 +69,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, requiredFi
       isPublic: true,
       body: "create",
       answer: "created",
+      mayWarn: true,
       answerType: "sessions",
       example: {
         data: { type: "invitations", attributes: { username: "grace", password: "correct horse battery staple" } },
@@ -80,6 +81,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, requiredFi
       summary: "Accept an invitation as an existing user",
       needs: "a user's session or token, and the link",
       answer: "document",
+      mayWarn: true,
       answerType: "organization-memberships",
     },
     createUserInvitation: {

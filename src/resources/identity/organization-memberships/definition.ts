@@ -72,6 +72,7 @@ export const organizationMemberships = defineResource<MembershipView>()(
           "an owner, a team with 'manage-membership', or the organization's token; teams with more access than the caller are rejected",
         body: "create",
         answer: "created",
+        mayWarn: true,
         example: {
           data: {
             type: "organization-memberships",

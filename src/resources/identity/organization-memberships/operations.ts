@@ -22,6 +22,7 @@ import type { InvitationTarget } from "../invitations/rules.ts";
 import { originOf } from "../../shared/grants/origin.ts";
 import { createInvitation } from "../invitations/writes.ts";
 import { teams } from "../teams/definition.ts";
+import { seatChange } from "../teams/ruled-changes.ts";
 import { loadTeamsForNewMember, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
 import { decrementCountsForMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
@@ -68,6 +69,13 @@ export const organizationMembershipResource = implement(organizationMemberships,
       ]);
       const user = immediateMember(context.actor, person);
       const row = newMembership(body.attributes, organization.id, user?.id ?? null);
+      const { enabledRuleCount } = organization;
+      await context.hooks.accessRules.enforceRules(
+        tx,
+        context,
+        { organizationId: organization.id, enabledRuleCount },
+        found.map(({ id }) => seatChange("addMember", id, { userId: row.userId, ...(expiries.get(id) ?? noExpiry) })),
+      );
       await insertMembership(tx, organization, row);
       await joinTeams(tx, row, found, expiries, originOf(context));
       const { url } =

@@ -20,12 +20,25 @@ export interface OrganizationFacts {
   readonly organizationFactsVersion: number;
 }
 
+/** For the hook `accessRules`: of what changes of access are about. */
+export interface RuledFacts extends OrganizationFacts {
+  readonly enabledRuleCount: number;
+}
+
 export const factsOf = ({ name, factsVersion }: OrganizationTable): OrganizationFacts => ({
   organizationName: name,
   organizationFactsVersion: factsVersion,
 });
 
+export const ruledFactsOf = (organization: OrganizationTable): RuledFacts => ({
+  ...factsOf(organization),
+  enabledRuleCount: organization.enabledRuleCount,
+});
+
 export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFactsVersion"] as const;
+
+/** With the organization locked for reference, rules can't change until the transaction ends. */
+export const ruledFactsColumns = [...factsColumns, "o.enabledRuleCount as enabledRuleCount"] as const;
 
 const authPolicy = oneOf(["password", "two_factor_mandatory"]).refine((value) => value === "password", {
   error: "can't be 'two_factor_mandatory': two-factor authentication is not supported. Require it at your SSO provider",

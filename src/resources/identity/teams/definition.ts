@@ -10,9 +10,9 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { type GrantExpiry, expiryMeta, shownExpiry } from "../../shared/grants/expiry.ts";
-import type { OrganizationFacts } from "../organizations/definition.ts";
+import type { RuledFacts } from "../organizations/definition.ts";
 
-export interface TeamView extends TeamTable, OrganizationFacts {
+export interface TeamView extends TeamTable, RuledFacts {
   readonly standing: OrganizationStanding;
   readonly includesActor: number;
   /** Ended members who are still in `usersCount`, because the cleanup job has not run yet. */
@@ -132,6 +132,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         "an owner, a team with 'manage-teams', or the organization's token; setting organization access also needs 'manage-organization-access', and can't exceed the caller's own access",
       body: "create",
       answer: "created",
+      mayWarn: true,
       example: {
         data: {
           type: "teams",
@@ -171,6 +172,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         "an owner, a team with 'manage-teams', or the organization's token; changing organization access also needs 'manage-organization-access', and can't exceed the caller's own access",
       body: "update",
       answer: "document",
+      mayWarn: true,
       example: { data: { type: "teams", attributes: { visibility: "secret" } } },
     },
     deleteTeam: {
@@ -187,6 +189,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       needs: membersNeeds,
       body: { linkage: ["users"], meta: expiryMeta },
       answer: "nothing",
+      mayWarn: true,
       example: { data: [{ ...membersExample.data[0], meta: expiryExample }] },
     },
     removeTeamUsers: {
@@ -196,6 +199,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       needs: membersNeeds,
       body: { linkage: ["users"] },
       answer: "nothing",
+      mayWarn: true,
       example: membersExample,
     },
     listTeamMemberships: {
@@ -215,6 +219,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       needs: membersNeeds,
       body: { linkage: ["organization-memberships"], meta: expiryMeta },
       answer: "nothing",
+      mayWarn: true,
       example: membershipsExample,
     },
     removeTeamMemberships: {
@@ -224,6 +229,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       needs: membersNeeds,
       body: { linkage: ["organization-memberships"] },
       answer: "nothing",
+      mayWarn: true,
       example: membershipsExample,
     },
   },

@@ -3,6 +3,8 @@ import type { ResourceIdentifier } from "../../../jsonapi/define.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { AuditEvent } from "../../shared/audit-events/writes.ts";
+import type { RuledChange } from "../../shared/hooks.ts";
+import { seatChange } from "./ruled-changes.ts";
 import {
   type GrantExpiry,
   mergeExpiry,
@@ -79,6 +81,15 @@ const isFromGroup = ({ ssoProviderId }: TeamMemberRow) => ssoProviderId !== null
 
 const isDifferent = (one: TeamMemberRow, other: TeamMemberRow) =>
   one.expiresAt !== other.expiresAt || one.reason !== other.reason || one.ssoProviderId !== other.ssoProviderId;
+
+/** Seats that access rules judge. An earlier end of the same seat isn't one, so that no rule prolongs access. */
+export function givenSeats(teamId: string, { joining, changing }: TeamMemberPlan): RuledChange[] {
+  const given = changing.filter(
+    ({ before, after }) =>
+      isFromGroup(before) || before.reason !== after.reason || expiryOrNever(after) > expiryOrNever(before),
+  );
+  return [...joining, ...given.map(({ after }) => after)].map((member) => seatChange("addMember", teamId, member));
+}
 
 /** For an owner, getting an expiry counts as leaving. */
 export const membersGivenExpiry = ({ changing }: TeamMemberPlan): string[] =>

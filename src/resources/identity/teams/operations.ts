@@ -7,7 +7,7 @@ import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts"
 import { revokeInvitationsByOthers } from "../invitations/writes.ts";
 import { listMembershipsInTeam } from "../organization-memberships/reads.ts";
 import { incrementMembershipVersions, incrementMembershipVersionsInTeam } from "../organization-memberships/writes.ts";
-import { factsOf } from "../organizations/definition.ts";
+import { ruledFactsOf } from "../organizations/definition.ts";
 import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { teamAccessForAudit } from "../../shared/grants/expiry.ts";
 import { changesWithin, loadIncluded } from "../../shared/includes.ts";
@@ -17,6 +17,7 @@ import { standingUntil } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { teams, type TeamView } from "./definition.ts";
+import { organizationAccessChange, seatChange } from "./ruled-changes.ts";
 import { authorizeTeam, loadTeam, refuseExceedingOwnAccess, refuseLastOwner } from "./reads.ts";
 import { teamChangesOf, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
 import {
@@ -27,6 +28,7 @@ import {
   teamMemberEvents,
   planTeamMembers,
   unknownMemberFaults,
+  givenSeats,
 } from "./member-plan.ts";
 import {
   changeUsersCount,
@@ -46,11 +48,11 @@ export const teamResource = implement(teams, {
   async createTeam({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = authorizeOrganization(
-        await loadOrganization(tx, context, params.organizationName),
+        await loadOrganization(tx, context, params.organizationName, "organization-only"),
         "can-create-team",
       );
       const row = newTeam(body.attributes, organization.id);
-      const view = { ...row, ...factsOf(organization), standing: organization.standing, includesActor: 0 };
+      const view = { ...row, ...ruledFactsOf(organization), standing: organization.standing, includesActor: 0 };
       if (row.organizationAccess !== 0) {
         authorizeTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
         await refuseGrantingBeyondOwnAccess(tx, context, view, 0, row.organizationAccess);
@@ -58,6 +60,9 @@ export const teamResource = implement(teams, {
       if (row.ssoTeamId !== null) authorizeTeam({ ...view, visibility: "organization" }, "can-update-membership");
       throwIfInvalid((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertTeam(tx, organization, row);
+      // After the insert, because rules can name the team's attributes.
+      if (row.organizationAccess !== 0)
+        await context.hooks.accessRules.enforceRules(tx, context, view, [organizationAccessChange(view, 0)]);
       await recordChange(tx, context, teams, { after: view });
       return { view };
     });
@@ -106,6 +111,10 @@ export const teamResource = implement(teams, {
       const isNameConflict =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
       throwIfInvalid(isNameConflict ? [nameTaken()] : []);
+      if (changes.organizationAccess !== undefined) {
+        const change = organizationAccessChange(changed, team.organizationAccess);
+        await context.hooks.accessRules.enforceRules(tx, context, team, [change]);
+      }
       await updateTeamRow(tx, team, changes);
       await recordChange(tx, context, teams, { before: team, after: changed });
       return { view: changed };
@@ -176,6 +185,7 @@ async function addMembers(
     if (changedMembers.length === 0) return;
     const leaving = membersGivenExpiry(memberPlan);
     if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
+    await context.hooks.accessRules.enforceRules(tx, context, team, givenSeats(team.id, memberPlan));
     await upsertMembers(tx, team, changedMembers, originOf(context), now());
     await incrementMembershipVersions(tx, membershipIdsOf(changedMembers));
     // An ended membership is counted until the cleanup job removes it.
@@ -205,6 +215,8 @@ async function removeMembers(
     const leaving = found.filter((member) => member.isMember === 1);
     if (leaving.length === 0) return;
     if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, membershipIdsOf(leaving));
+    const removals = leaving.map((member) => seatChange("removeMember", team.id, member));
+    await context.hooks.accessRules.enforceRules(tx, context, team, removals);
     await deleteMembers(tx, team, leaving);
     await incrementMembershipVersions(tx, membershipIdsOf(leaving));
     await changeUsersCount(tx, team, -leaving.filter((member) => member.userId !== null).length);

@@ -14,7 +14,7 @@ import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 import type { GrantOrigin } from "../../shared/grants/origin.ts";
 import { endsNoLaterThan, expiredCountInTeam, hasExpired, inForce } from "../../shared/grants/in-force.ts";
 import { standingColumns, type StandingInput } from "../../shared/grants/reads.ts";
-import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
+import { type OrganizationView, type RuledFacts, ruledFactsColumns } from "../organizations/definition.ts";
 import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
@@ -34,12 +34,12 @@ function selectTeams(db: Kysely<Schema>, actor: Actor) {
     .selectFrom("teams as t")
     .innerJoin("organizations as o", openWithId("t.organizationId"))
     .selectAll("t")
-    .select(factsColumns)
+    .select(ruledFactsColumns)
     .select(expiredCountInTeam(sql.ref("t.id")).as("endedMemberships"))
     .select(includesActor(principal).as("includesActor"));
 }
 
-interface TeamRow extends TeamTable, OrganizationFacts, StandingInput {
+interface TeamRow extends TeamTable, RuledFacts, StandingInput {
   readonly includesActor: number;
   readonly endedMemberships: number;
 }

@@ -15,6 +15,7 @@ export const workspaceMoves = defineResource<never>()(() => ({
       needs: "'move' on the workspaces of the destination and of every project that they come from",
       body: { linkage: ["workspaces"] },
       answer: "nothing",
+      mayWarn: true,
       example: { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] },
     },
   },

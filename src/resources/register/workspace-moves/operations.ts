@@ -8,6 +8,7 @@ import { implement } from "../../shared/context.ts";
 import { effectiveDuration, autoDestroyAfterMove } from "../workspaces/auto-destroy.ts";
 import { moveWorkspaceRows } from "../workspaces/writes.ts";
 import { workspaceMoves } from "./definition.ts";
+import { ruledMove } from "../workspaces/ruled-move.ts";
 import { auditedMove, authorizeDestination, authorizeMove, moveCountsOf } from "./rules.ts";
 import { lockWorkspaces } from "./store.ts";
 
@@ -28,6 +29,10 @@ export const workspaceMoveResource = implement(workspaceMoves, {
       const movable = authorizeMove(workspaceIds, lockedWorkspaces, projects);
       const movedWorkspaces = movable.filter(({ projectId }) => projectId !== destination.id);
       if (movedWorkspaces.length === 0) return;
+      const { enabledRuleCount = 0 } = lockedWorkspaces[0] ?? {};
+      await context.hooks.accessRules.enforceRules(tx, context, { organizationId, enabledRuleCount }, [
+        ruledMove(destination.id),
+      ]);
       const durations = new Map(
         projects.map(({ id, autoDestroyActivityDuration }) => [id, autoDestroyActivityDuration]),
       );

@@ -113,6 +113,7 @@ const update = {
   needs: "admin access to the workspace; moving it needs admin access to both projects",
   body: "update",
   answer: "document",
+  mayWarn: true,
   example: { data: { type: "workspaces", attributes: { description: "Networks in production" } } },
 } as const satisfies Operation;
 

@@ -48,6 +48,7 @@ import {
   type WorkspaceReference,
 } from "./store.ts";
 import type { VcsColumns } from "./vcs.ts";
+import { ruledMove } from "./ruled-move.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "./view.ts";
 import { workspaceValidator } from "./cache-validator.ts";
 
@@ -241,6 +242,11 @@ async function update(
       ...referenceFaults(references, await lookUpReferences(tx, workspace.organizationId, references)),
       ...(await scopeFaults(tx, context, { ...after, workspaceId: workspace.id }, references)),
     ]);
+    if (destination !== undefined) {
+      const { organizationId, enabledRuleCount = 0 } = workspace;
+      const organization = { organizationId, enabledRuleCount };
+      await context.hooks.accessRules.enforceRules(tx, context, organization, [ruledMove(destination.id)]);
+    }
     const changes = changesOf<WorkspaceView>(workspace, after);
     const write = (changed: Partial<WorkspaceView>) =>
       updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });

@@ -20,7 +20,7 @@ import {
   workspaceGrants,
   workspacePermissionInputOf,
 } from "../../shared/grants/reads.ts";
-import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
+import { factsOf, type OrganizationView, ruledFactsColumns } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import { lockClause, type RowLock, lockableStatement } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
@@ -48,7 +48,7 @@ function workspaceForActor(db: Kysely<Schema>, principal: string) {
     .innerJoin("organizations as o", openWithId("w.organizationId"))
     .innerJoin("accessVersions as a", "a.organizationId", "w.organizationId")
     .select([
-      ...factsColumns,
+      ...ruledFactsColumns,
       "o.version as organizationVersion",
       "a.version as accessVersion",
       "o.defaultExecutionMode",

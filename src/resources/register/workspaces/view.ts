@@ -34,6 +34,8 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, Rel
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
   readonly webhookUrl: string | null;
+  /** Not in lists. */
+  readonly enabledRuleCount?: number;
   /** Not in lists; see `cache-validator.ts`. */
   readonly organizationVersion?: number;
   readonly accessVersion?: number;

@@ -1,9 +1,11 @@
 /** Applies changes in a transaction; refused ones as the operator, to show their effects. The caller decides whether to commit. */
 import { sql } from "kysely";
+import type { Actor } from "../../../access/actor.ts";
 import { PermissionDenied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { AppError, type Fault } from "../../../kernel/errors.ts";
-import type { Context } from "../../shared/context.ts";
+import type { AccessRuleScope, Context } from "../../shared/context.ts";
+import type { RuleMatch } from "../../shared/hooks.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
 import { parseQuery } from "../../../jsonapi/query.ts";
 import { faultsOf, pointerOf, type ParsedChange } from "./changes.ts";
@@ -12,6 +14,8 @@ export interface ChangeResult {
   readonly refusal: AppError | undefined;
   /** The caller could not see the referenced resource, or an earlier change had deleted it. */
   readonly isUnseen: boolean;
+  /** The access rules that match it, also if the caller can't make it. */
+  readonly rules: readonly RuleMatch[];
 }
 
 /** Called if the caller can't make the change. */
@@ -36,24 +40,58 @@ export async function applyChanges(
   await sql`savepoint beginning`.execute(tx.db);
   for (const [position, change] of changes.entries()) {
     if (missing.has(position)) {
-      results.push({ refusal: unseen(), isUnseen: true });
+      results.push({ refusal: unseen(), isUnseen: true, rules: [] });
       continue;
     }
-    const refusal = await attemptChange(tx, inside, change, change.input);
+    const matches = new RuleMatches(context.accessRules);
+    const refusal = await attemptChange(tx, { ...inside, accessRules: matches.scope }, change, change.input);
     if (refusal !== undefined && isInvalid(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, canRead);
-    results.push(result);
-    if (result.refusal !== undefined)
-      await attemptChange(tx, { ...inside, actor: { kind: "operator" } }, change, change.accessInput);
+    if (result.refusal !== undefined) {
+      const scope = matches.scopeOfEffects(context.actor);
+      await attemptChange(
+        tx,
+        { ...inside, actor: { kind: "operator" }, accessRules: scope },
+        change,
+        change.accessInput,
+      );
+    }
+    results.push({ ...result, rules: matches.found() });
   }
   return { results, faults };
+}
+
+/** Collects the rules that match a change: of the caller's attempt or, where a refusal came first, of the operator's. */
+class RuleMatches {
+  readonly scope: AccessRuleScope;
+  readonly #byRule = new Map<string, RuleMatch>();
+
+  constructor(outer: AccessRuleScope = { mode: "enforce", isApproved: false, isBreakGlass: false }) {
+    this.scope = {
+      ...outer,
+      onMatch: (change, match) => {
+        outer.onMatch?.(change, match);
+        this.#byRule.set(match.rule.id, match);
+      },
+    };
+  }
+
+  scopeOfEffects(caller: Actor): AccessRuleScope {
+    const scope: AccessRuleScope = { principal: caller, ...this.scope, mode: "skip" };
+    const { onMatch: _, ...silent } = scope;
+    return this.#byRule.size === 0 ? scope : silent;
+  }
+
+  found(): RuleMatch[] {
+    return [...this.#byRule.values()];
+  }
 }
 
 async function resultOf(
   refusal: AppError | undefined,
   change: ParsedChange,
   canRead: CanReadChange,
-): Promise<ChangeResult> {
+): Promise<Omit<ChangeResult, "rules">> {
   if (refusal === undefined || isInvalid(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
   if (!isDenial(refusal)) return { refusal, isUnseen: true };
   return (await canRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };

@@ -1,5 +1,6 @@
 /** An access preview: who would gain and lose access by some changes, and whether the caller can make them. */
 import { z } from "zod";
+import type { RuleMatch } from "../../shared/hooks.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
@@ -12,6 +13,7 @@ export interface PreviewedChange {
   readonly allowed: boolean;
   /** The error of the change's own route. */
   readonly refusal: string | null;
+  readonly rules: readonly (RuleMatch["rule"] & Pick<RuleMatch, "message">)[];
 }
 
 /** `named`: the first targets that the caller can see. */
@@ -51,6 +53,14 @@ const previewedChange = z.object({
   path: z.string(),
   allowed: z.boolean(),
   refusal: z.string().nullable(),
+  rules: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      message: z.string(),
+      enforcement: z.enum(["forbid", "approval", "advise"]),
+    }),
+  ),
 });
 
 const share = z.object({
@@ -110,7 +120,10 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
     ),
     applied: readOnly(flag(), "Whether the changes were applied."),
     allowed: readOnly(flag(), "Whether the caller can make all of the changes."),
-    changes: readOnly(z.array(previewedChange), "Each change: whether the caller can make it and, if not, why."),
+    changes: readOnly(
+      z.array(previewedChange),
+      "Each change: whether the caller can make it and, if not, why; and the access rules that match it.",
+    ),
     gains: readOnly(
       z.array(accessDifference),
       `What each team and user would gain: permissions on the organization, and on how many projects and workspaces. The first ${namedMax} that the caller can see are named.`,
@@ -144,6 +157,7 @@ export const accessPreviews = defineResource<PreviewView>()(({ readOnly, toOne }
         custom: z.object({ data: z.object({ type: z.literal("access-previews"), attributes: previewAttributes }) }),
       },
       answer: "document",
+      mayWarn: true,
       example: {
         data: {
           type: "access-previews",

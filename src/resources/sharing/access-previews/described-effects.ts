@@ -56,7 +56,10 @@ function sideOf(effects: readonly (readonly [PreviewSubject, PreviewEffects])[],
 const bySubject = ({ subject: a }: SubjectEffect, { subject: b }: SubjectEffect): number =>
   a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
 
-export async function effectsOnAll({ previewed, subjects }: SnapshotComparison): Promise<Map<PreviewSubject, PreviewEffects>> {
+export async function effectsOnAll({
+  previewed,
+  subjects,
+}: SnapshotComparison): Promise<Map<PreviewSubject, PreviewEffects>> {
   const known = new Map<string, PreviewEffects>();
   const all = new Map<PreviewSubject, PreviewEffects>();
   for (const subject of subjects) {

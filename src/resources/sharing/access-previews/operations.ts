@@ -95,8 +95,14 @@ async function viewOf(
   const { reader } = context.database;
   const effects = await describeEffects(reader, context, organization, comparison, applied);
   const changes = sent.map(({ method, path }, position) => {
-    const refusal = results[position]?.refusal;
-    return { method, path, allowed: refusal === undefined, refusal: refusal?.message ?? null };
+    const { refusal, rules = [] } = results[position] ?? {};
+    return {
+      method,
+      path,
+      allowed: refusal === undefined,
+      refusal: refusal?.message ?? null,
+      rules: rules.map(({ rule, message }) => ({ ...rule, message })),
+    };
   });
   return {
     id: newId("access-previews"),

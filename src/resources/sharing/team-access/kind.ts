@@ -30,6 +30,7 @@ export interface CallerAccess {
 export interface GrantTarget extends CallerAccess {
   readonly targetId: string;
   readonly organizationId: string;
+  readonly enabledRuleCount: number;
   readonly teamCount: number | null;
 }
 
@@ -40,6 +41,8 @@ export interface AccessRow extends Omit<TeamProjectTable, "projectId" | keyof Gr
 export interface AccessRecord extends AccessRow, CallerAccess {
   readonly teamVisibility: string;
   readonly includesActor: number;
+  /** Only of a locked record. */
+  readonly enabledRuleCount?: number;
 }
 
 /** Statements call the target `x`. */

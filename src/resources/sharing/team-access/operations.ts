@@ -24,6 +24,8 @@ import {
   readOnlyFaults,
   refuseGrantingLonger,
   refuseGrantingMore,
+  ruledGrant,
+  ruledOrganizationOf,
 } from "./rules.ts";
 import { deleteRecord, findRecordOf, insertRecord, listRecords, updateRecord } from "./store.ts";
 import { removeExpiredRecord } from "./writes.ts";
@@ -81,6 +83,9 @@ export async function createAccess(
     await refuseExcess(tx, context, kind, target, terms);
     const present = await findRecordOf(tx, kind.tables, target, team.id);
     throwIfInvalid(newRecordFaults(team, present?.isInForce === 1));
+    await context.hooks.accessRules.enforceRules(tx, context, target, [
+      ruledGrant(kind, "grant", { ...terms, targetId: target.targetId, teamId: team.id }, terms.permissions),
+    ]);
     // The expired record was not removed yet.
     if (present !== undefined) await removeExpiredRecord(tx, context, kind, target, present);
     const { organizationId, callerAccess, standing } = target;
@@ -109,6 +114,8 @@ export async function updateAccess(
     throwIfInvalid(readOnlyFaults(after, chosen));
     const changes = changesOf<AccessTerms>(record, terms);
     if (changes === undefined) return { view: record };
+    const change = ruledGrant(kind, "update", { ...record, ...terms }, newlyGranted(terms, record));
+    await context.hooks.accessRules.enforceRules(tx, context, ruledOrganizationOf(record), [change]);
     const origin = newlyGranted(terms, record) === 0 ? {} : originOf(context);
     await updateRecord(tx, kind.tables, record, { ...changes, ...origin });
     const view = afterUpdate<AccessRecord>(record, changes);
@@ -121,6 +128,8 @@ export async function deleteAccess(kind: AccessKind, context: ConditionalContext
   await context.database.write(async (tx) => {
     const record = authorizeRecord(kind, await loadRecord(tx, context, kind, id, "change"), "can-manage");
     context.ifMatch.check(record);
+    const change = ruledGrant(kind, "revoke", { ...record, ...noExpiry }, 0);
+    await context.hooks.accessRules.enforceRules(tx, context, ruledOrganizationOf(record), [change]);
     await deleteRecord(tx, kind.tables, record);
     await recordAccess(tx, context, kind, { before: record });
   });

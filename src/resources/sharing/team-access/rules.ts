@@ -1,11 +1,12 @@
 /** Pure rules of team access. See docs/api.md#team-access. */
 import { authorize, type Granted } from "../../../access/granted.ts";
-import { permissionOfAttribute } from "../../../access/levels.ts";
+import { permissionOfAttribute, permissionSteps } from "../../../access/levels.ts";
 import { teamRecordPermissions } from "../../../access/permissions/workspace.ts";
 import { type Mask, maskOf, missingPermissions, permissionSetOf } from "../../../access/permission-set.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
 import { human, kebab } from "../../../kernel/names.ts";
 import { expiryOrNever } from "../../shared/grants/expiry.ts";
+import type { RuledChange, RuledOrganization } from "../../shared/hooks.ts";
 import type {
   AccessKind,
   AccessRecord,
@@ -119,4 +120,33 @@ export function newRecordFaults(team: { readonly isOwners: number }, taken: bool
   if (team.isOwners === 1)
     return [relationshipFault("team", "Team can't be the owners team, which has access to everything already")];
   return taken ? [relationshipFault("team", "Team has already been taken")] : [];
+}
+
+/** How access rules see a grant. */
+export function ruledGrant(
+  { tables: { targets } }: Pick<AccessKind, "tables">,
+  action: "grant" | "update" | "revoke",
+  {
+    targetId,
+    teamId,
+    access,
+    expiresAt,
+    reason,
+  }: Pick<AccessRow, "targetId" | "teamId"> & Omit<AccessTerms, "permissions">,
+  given: Mask,
+): RuledChange {
+  return {
+    action,
+    resource: { type: targets, id: targetId },
+    teamId,
+    access,
+    permissions: permissionSteps(targets, given),
+    expiresAt,
+    reason,
+  };
+}
+
+export function ruledOrganizationOf({ organizationId, enabledRuleCount }: AccessRecord): RuledOrganization {
+  if (enabledRuleCount === undefined) throw new Error("the record was loaded without its organization");
+  return { organizationId, enabledRuleCount };
 }

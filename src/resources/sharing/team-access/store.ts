@@ -39,7 +39,7 @@ function callerAccessOf(actor: Actor, row: CallerAccessColumns): Pick<GrantTarge
   };
 }
 
-type GrantTargetRow = CallerAccessColumns & Pick<GrantTarget, "targetId" | "teamCount">;
+type GrantTargetRow = CallerAccessColumns & Pick<GrantTarget, "targetId" | "teamCount" | "enabledRuleCount">;
 type AccessRecordRow = CallerAccessColumns & AccessRow & Pick<AccessRecord, "teamVisibility" | "includesActor">;
 type TeamAccessKey = { id: string; principal: string };
 
@@ -54,7 +54,7 @@ function targetsForActor(
   return db
     .selectFrom(`${targets as "projects"} as x`)
     .innerJoin("organizations as o", openWithId("x.organizationId"))
-    .select(["x.id as targetId", "x.organizationId"])
+    .select(["x.id as targetId", "x.organizationId", "o.enabledRuleCount"])
     .select(teamCount.as("teamCount"))
     .select(standingColumns(sql.ref("x.organizationId"), principal))
     .select(grants(principal))
@@ -88,6 +88,7 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
   return records(db, tables)
     .innerJoin(`${tables.targets as "projects"} as x`, "x.id", `r.${columnOf(tables)}`)
     .innerJoin("organizations as o", openWithId("r.organizationId"))
+    .select("o.enabledRuleCount")
     .select(isOwn.as("includesActor"))
     .select(standingColumns(organizationId, principal))
     .select(tables.grants(principal))

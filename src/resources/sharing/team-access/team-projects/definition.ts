@@ -126,6 +126,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
       needs: managers,
       body: "create",
       answer: "granted",
+      mayWarn: true,
       example: {
         data: {
           type: "team-projects",
@@ -148,6 +149,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
       needs: managers,
       body: "update",
       answer: "document",
+      mayWarn: true,
       example: { data: { type: "team-projects", attributes: { access: "maintain" } } },
     },
     deleteTeamProject: {
@@ -156,6 +158,7 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
       summary: "Remove a team's access to a project",
       needs: "'manage' on the project's teams",
       answer: "nothing",
+      mayWarn: true,
     },
   },
 }));

@@ -101,6 +101,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
       needs: managers,
       body: "create",
       answer: "granted",
+      mayWarn: true,
       example: {
         data: {
           type: "team-workspaces",
@@ -119,6 +120,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
       needs: managers,
       body: "update",
       answer: "document",
+      mayWarn: true,
       example: { data: { type: "team-workspaces", attributes: { access: "plan" } } },
     },
     deleteTeamWorkspace: {
@@ -127,6 +129,7 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
       summary: "Remove a team's access to a workspace",
       needs: "admin access to the workspace",
       answer: "nothing",
+      mayWarn: true,
     },
   },
 }));

@@ -1,0 +1,73 @@
+/** Refuses changes of access that a rule forbids, in the transaction of the change. Connected as the hook `accessRules`. */
+import type { Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { RuledChange, RuledOrganization, RuleMatch } from "../../shared/hooks.ts";
+import { evaluateActions, referencesOf, type RuledAction, type RulePrincipal } from "./engine.ts";
+import { loadFacts } from "./facts.ts";
+import { enabledRulesOf } from "./store.ts";
+
+type RuleContext = Pick<Context, "actor" | "accessRules">;
+
+/** Throws `forbidden` with one error for each rule that refuses a change. */
+export async function enforceRules(
+  tx: Tx,
+  context: Context,
+  organization: RuledOrganization,
+  changes: readonly RuledChange[],
+): Promise<void> {
+  const { accessRules: scope, warn } = context;
+  if (scope?.mode === "skip" && scope.onMatch === undefined) return;
+  const matches = await matchRules(tx, context, organization, changes);
+  for (const [position, change] of changes.entries())
+    for (const match of matches[position] ?? []) scope?.onMatch?.(change, match);
+  if (scope?.mode === "skip") return;
+  const all = byRule(matches.flat());
+  const refusing = all.filter((match) => isRefusal(match, scope?.isApproved ?? false));
+  if (refusing.length > 0)
+    throw new AppError(
+      "forbidden",
+      refusing.map((match) => ({ detail: refusalOf(match) })),
+    );
+  const advising = all.filter(({ rule }) => rule.enforcement === "advise");
+  if (warn !== undefined && advising.length > 0) tx.afterCommit?.(() => advising.forEach(warn));
+}
+
+/** The rules that match each change, whatever their enforcement. */
+export async function matchRules(
+  tx: Tx,
+  context: RuleContext,
+  { organizationId, enabledRuleCount }: RuledOrganization,
+  changes: readonly RuledChange[],
+): Promise<readonly (readonly RuleMatch[])[]> {
+  if (enabledRuleCount === 0 || changes.length === 0) return changes.map(() => []);
+  const { isApproved = false, isBreakGlass = false, principal = context.actor } = context.accessRules ?? {};
+  const by = rulePrincipalOf(principal, organizationId);
+  const actions = changes.map((change): RuledAction => ({ change, principal: by, isApproved, isBreakGlass }));
+  const rules = await enabledRulesOf(tx, organizationId);
+  const facts = await loadFacts(tx, referencesOf(organizationId, actions));
+  return evaluateActions(rules, facts, actions);
+}
+
+/** Whether the match refuses the change. */
+export const isRefusal = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
+  rule.enforcement === "forbid" || (rule.enforcement === "approval" && !isApproved);
+
+/** The operator and the service itself act for the organization. */
+function rulePrincipalOf(actor: Actor, organizationId: string): RulePrincipal {
+  if (actor.kind === "user") return { type: "users", id: actor.userId };
+  if (actor.kind === "team") return { type: "teams", id: actor.teamId };
+  return { type: "organizations", id: organizationId };
+}
+
+const byRule = (matches: readonly RuleMatch[]): RuleMatch[] => [
+  ...new Map(matches.map((match) => [match.rule.id, match])).values(),
+];
+
+function refusalOf({ rule: { name, enforcement }, message }: RuleMatch): string {
+  const end = /[.!?]$/.test(message) ? "" : ".";
+  return enforcement === "approval"
+    ? `The access rule '${name}' requires an approved access request for this change: ${message}${end} Request the access, so that somebody else can approve it.`
+    : `The access rule '${name}' forbids this change: ${message}${end}`;
+}
