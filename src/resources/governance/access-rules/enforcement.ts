@@ -4,9 +4,14 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RuledChange, RuledOrganization, RuleMatch } from "../../shared/hooks.ts";
-import { evaluateActions, referencesOf, type RuledAction, type RulePrincipal } from "./engine.ts";
-import { loadFacts } from "./facts.ts";
-import { enabledRulesOf } from "./store.ts";
+import {
+  evaluateActions,
+  isRefusal,
+  loadEnabledRules,
+  loadRuleFacts,
+  type RuledAction,
+  type RulePrincipal,
+} from "./reads.ts";
 
 type RuleContext = Pick<Context, "actor" | "accessRules">;
 
@@ -45,14 +50,10 @@ export async function matchRules(
   const { isApproved = false, isBreakGlass = false, principal = context.actor } = context.accessRules ?? {};
   const by = rulePrincipalOf(principal, organizationId);
   const actions = changes.map((change): RuledAction => ({ change, principal: by, isApproved, isBreakGlass }));
-  const rules = await enabledRulesOf(tx, organizationId);
-  const facts = await loadFacts(tx, referencesOf(organizationId, actions));
+  const rules = await loadEnabledRules(tx, organizationId);
+  const facts = await loadRuleFacts(tx, organizationId, actions);
   return evaluateActions(rules, facts, actions);
 }
-
-/** Whether the match refuses the change. */
-export const isRefusal = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
-  rule.enforcement === "forbid" || (rule.enforcement === "approval" && !isApproved);
 
 /** The operator and the service itself act for the organization. */
 function rulePrincipalOf(actor: Actor, organizationId: string): RulePrincipal {

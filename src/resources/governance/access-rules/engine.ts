@@ -39,17 +39,11 @@ export function referencesOf(organizationId: string, actions: readonly RuledActi
   };
 }
 
-/** The rules that match each action, in the order of the rules. */
-export function evaluateActions(
-  rules: readonly EnabledRule[],
-  facts: RuleFacts,
-  actions: readonly RuledAction[],
-): readonly (readonly RuleMatch[])[] {
-  if (rules.length === 0) return actions.map(() => []);
-  return actions.map((action) => {
-    const matching = matchingRules(rules, requestOf(facts, action));
-    return rules.filter(({ id }) => matching.has(id)).map(matchOf);
-  });
+/** In the order of the rules. */
+export function evaluateAction(rules: readonly EnabledRule[], facts: RuleFacts, action: RuledAction): RuleMatch[] {
+  if (rules.length === 0) return [];
+  const matching = matchingRules(rules, requestOf(facts, action));
+  return rules.filter(({ id }) => matching.has(id)).map(matchOf);
 }
 
 const matchOf = ({ id, name, enforcement, message }: EnabledRule): RuleMatch => ({

@@ -32,7 +32,7 @@ export async function loadFacts(tx: Tx, references: FactReferences): Promise<Rul
     union select w.project_id from workspaces as w where ${ofWorkspaces})`;
   const { rows } = await sql<FactRow>`
     select 'organizations' as kind, id, name, ${text} as other, ${number} as is_site_admin
-      from organizations where id = ${organizationId}
+      from open_organizations where id = ${organizationId}
     union all select 'users', id, username, email, is_site_admin from users where ${isOneOf(sql.ref("id"), userIds)}
     union all select 'teams', id, name, ${text}, ${number} from teams
       where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), teamIds)}

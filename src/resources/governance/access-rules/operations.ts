@@ -27,12 +27,13 @@ import { parsePolicy } from "./policy.ts";
 
 export const accessRuleResource = implement(accessRules, {
   async createAccessRule({ context, params, body }) {
+    const load = async (tx: Tx, lock: "removal" | false) =>
+      authorizeOrganization(await loadOrganization(tx, context, params.organizationName, lock), "can-update");
+    // Before the transaction, which excludes all other writes in the organization: a hostile policy takes a second.
+    await load(context.database.reader, false);
+    const { faults, message } = parsePolicy(body.attributes.policy);
     return context.database.write(async (tx) => {
-      const organization = authorizeOrganization(
-        await loadOrganization(tx, context, params.organizationName, "removal"),
-        "can-update",
-      );
-      const { faults, message } = parsePolicy(body.attributes.policy);
+      const organization = await load(tx, "removal");
       const { count, withName } = await countRules(tx, organization.id, body.attributes.name);
       throwIfInvalid([...faults, ...(withName > 0 ? [nameTaken()] : [])]);
       if (count >= rulesMax)
@@ -79,12 +80,14 @@ export const accessRuleResource = implement(accessRules, {
   },
 
   async updateAccessRule({ context, params, body }) {
+    const { policy } = body.attributes;
+    if (policy !== undefined) await loadAccessRule(context.database.reader, context, params.accessRuleId, "read");
+    const parsed = policy === undefined ? undefined : parsePolicy(policy);
     return context.database.write(async (tx) => {
       const rule = await loadAccessRule(tx, context, params.accessRuleId, "write");
       context.ifMatch.check(rule);
       const requested = changesOf<AccessRuleView>(rule, changedColumns(accessRules, body.attributes));
       if (requested === undefined) return { view: rule };
-      const parsed = requested.policy === undefined ? undefined : parsePolicy(requested.policy);
       const isRenamed = requested.nameKey !== undefined && requested.nameKey !== rule.nameKey;
       const isTaken = isRenamed && (await countRules(tx, rule.organizationId, requested.name ?? "")).withName > 0;
       throwIfInvalid([...(parsed?.faults ?? []), ...(isTaken ? [nameTaken()] : [])]);

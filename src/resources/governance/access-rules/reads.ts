@@ -2,12 +2,14 @@
 import { organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
+import type { RuleMatch } from "../../shared/hooks.ts";
 import type { AccessRuleView } from "./definition.ts";
-import { type EnabledRule, referencesOf, type RuledAction } from "./engine.ts";
+import { evaluateAction, type EnabledRule, referencesOf, type RuledAction } from "./engine.ts";
 import { loadFacts, type RuleFacts } from "./facts.ts";
 import { enabledRulesOf, findAccessRules } from "./store.ts";
 
-export { type EnabledRule, evaluateActions, type RuledAction, type RulePrincipal } from "./engine.ts";
+export type { EnabledRule, RuledAction, RulePrincipal } from "./engine.ts";
+export type { RuleFacts } from "./facts.ts";
 
 /** One statement. */
 export async function loadEnabledRules(tx: Tx, organizationId: string): Promise<readonly EnabledRule[]> {
@@ -23,6 +25,13 @@ export async function loadRuleFacts(
   return loadFacts(tx, referencesOf(organizationId, actions));
 }
 
+/** The rules that match each action, in the order of the rules. An action with 50 rules takes half a millisecond: yield between batches. */
+export const evaluateActions = (
+  rules: readonly EnabledRule[],
+  facts: RuleFacts,
+  actions: readonly RuledAction[],
+): readonly (readonly RuleMatch[])[] => actions.map((action) => evaluateAction(rules, facts, action));
+
 export async function readableAccessRules(
   tx: Tx,
   { actor }: Pick<Context, "actor">,
@@ -31,3 +40,7 @@ export async function readableAccessRules(
   const found = await findAccessRules(tx, actor, ids);
   return found.filter((rule) => organizationPermissions(rule.standing)["can-update"]);
 }
+
+/** Whether the match refuses a change. */
+export const isRefusal = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
+  rule.enforcement === "forbid" || (rule.enforcement === "approval" && !isApproved);
