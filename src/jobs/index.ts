@@ -7,6 +7,7 @@ import { notificationSender } from "../resources/connections/notification-config
 import { notificationKind } from "../resources/connections/notification-configurations/writes.ts";
 import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
 import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
+import { requestMailKind, requestMailSender } from "../resources/governance/access-requests/notifications.ts";
 import { invitationSender, invitationKind } from "../resources/identity/invitations/sender.ts";
 import { removeExpiredInvitations } from "../resources/identity/invitations/writes.ts";
 import { emptyClosedOrganizations } from "../resources/identity/organizations/emptying.ts";
@@ -57,6 +58,7 @@ export const notificationSenders: NotificationSenders = {
   [notificationKind]: notificationSender,
   [auditWebhookKind]: auditWebhookSender,
   [invitationKind]: invitationSender,
+  [requestMailKind]: requestMailSender,
 };
 
 /**

@@ -41,6 +41,7 @@ import type { Hooks } from "./shared/hooks.ts";
 import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
 import { accessRequestResource } from "./governance/access-requests/operations.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
+import { notifyAccessRequest } from "./governance/access-requests/notifications.ts";
 import { findOfferOfRequest } from "./governance/access-offers/reads.ts";
 import { accessOfferResource } from "./governance/access-offers/operations.ts";
 import { createChangeParser } from "./sharing/access-previews/changes.ts";
@@ -246,7 +247,7 @@ export const hooks: Hooks = {
     matchRules,
   },
   accessViolations: { requestViolationScan },
-  accessRequests: { notifyAccessRequest: async () => {}, findOfferOfRequest },
+  accessRequests: { notifyAccessRequest, findOfferOfRequest },
   loaders,
 };
 

@@ -194,6 +194,7 @@ const overrides: RequestOverrides = {
   ...signInOverrides,
   verifyNotificationConfiguration: withNotificationTargets,
   verifyAuditWebhook: withNotificationTargets,
+  takeAccessOffer: async ({ tenant }) => ({ caller: tenant.member }),
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),

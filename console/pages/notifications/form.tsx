@@ -9,7 +9,7 @@ import {
   type Notification,
   type NotificationSubject,
   type Trigger,
-  triggers,
+  triggersFor,
   usualTriggers,
 } from "./words.ts";
 
@@ -58,7 +58,7 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
         }
       }
     >
-      <Fields draft={draft} known={known} />
+      <Fields draft={draft} known={known} kind={subject.kind} />
     </CreateOrUpdateForm>
   );
 }
@@ -101,9 +101,11 @@ function changed(draft: FormDraft<NotificationValues>, { attributes, relationshi
 function Fields({
   draft,
   known,
+  kind,
 }: {
   readonly draft: FormDraft<NotificationValues>;
   readonly known: Notification | undefined;
+  readonly kind: NotificationSubject["kind"];
 }) {
   const type = draft.values["destination-type"];
   return (
@@ -134,7 +136,7 @@ function Fields({
       {type === "generic" && <SigningToken isKnown={known !== undefined} {...draft.getInputProps("token")} />}
       <Checkbox.Group label="Events" {...draft.getInputProps("triggers")}>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={6} mt={6}>
-          {triggers.map(({ value, label }) => (
+          {triggersFor(kind).map(({ value, label }) => (
             <Checkbox key={value} value={value} label={label} />
           ))}
         </SimpleGrid>

@@ -12,7 +12,7 @@ export type Notification = Resource<"notification-configurations">;
 export type Trigger = Notification["attributes"]["triggers"][number];
 
 /** Events that never occur here are not offered; an existing configuration keeps them. */
-export const triggers: readonly { readonly value: Trigger; readonly label: string }[] = [
+const triggers: readonly { readonly value: Trigger; readonly label: string }[] = [
   { value: "run:created", label: "Run created" },
   { value: "run:planning", label: "Plan started" },
   { value: "run:needs_attention", label: "Run needs confirmation" },
@@ -24,7 +24,13 @@ export const triggers: readonly { readonly value: Trigger; readonly label: strin
   { value: "assessment:failed", label: "Health assessment failed" },
   { value: "workspace:auto_destroy_reminder", label: "Workspace will be destroyed within a day" },
   { value: "workspace:auto_destroy_run_results", label: "Scheduled destroy run finished" },
+  { value: "access-request:created", label: "Access requested" },
+  { value: "access-request:decided", label: "Access request decided" },
+  { value: "access-request:break-glass", label: "Break-glass access used" },
 ];
+
+export const triggersFor = (kind: NotificationSubject["kind"]): typeof triggers =>
+  kind === "team" ? triggers : triggers.filter(({ value }) => !value.startsWith("access-request:"));
 
 export const usualTriggers: readonly Trigger[] = ["run:needs_attention", "run:completed", "run:errored"];
 

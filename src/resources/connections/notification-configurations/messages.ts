@@ -1,4 +1,5 @@
 /** The text of notifications for Slack, Microsoft Teams, mail and `generic`, which has the JSON format of the public API. Pure. */
+import { requestFacts, requestHeading, requestPayload, requestUrlOf } from "./request-messages.ts";
 import type {
   AssessmentFigures,
   AssessmentTriggerEvent,
@@ -7,10 +8,11 @@ import type {
   NotificationEvent,
 } from "./triggers.ts";
 
-type MessageFact = readonly [label: string, value: string];
+export type MessageFact = readonly [label: string, value: string];
 
 function factsOf(event: NotificationEvent): readonly MessageFact[] {
   if (event.about === "verification") return [];
+  if (event.about === "access-request") return requestFacts(event);
   const common: readonly MessageFact[] = [
     ["Workspace", `${event.organizationName}/${event.workspaceName}`],
     ["Event", event.trigger],
@@ -75,12 +77,18 @@ export function teamsMessageOf(origin: NotificationOrigin, event: NotificationEv
 
 export function mailOf(origin: NotificationOrigin, event: NotificationEvent): { subject: string; text: string } {
   const heading = headingOf(origin, event);
-  const prefix = event.about === "verification" ? "" : `${event.organizationName}/${event.workspaceName}: `;
+  const prefix = placeOf(event);
   const lines = factsOf(event).map(([label, value]) => `${label}: ${value}`);
   return {
     subject: `${prefix}${heading}`,
     text: [heading, "", ...lines, "", linkOf(origin, event), ""].join("\n"),
   };
+}
+
+function placeOf(event: NotificationEvent): string {
+  if (event.about === "verification") return "";
+  if (event.about === "access-request") return `${event.organizationName}: `;
+  return `${event.organizationName}/${event.workspaceName}: `;
 }
 
 function headingOf({ configurationName }: { readonly configurationName: string }, event: NotificationEvent): string {
@@ -89,6 +97,8 @@ function headingOf({ configurationName }: { readonly configurationName: string }
       return `Verification of ${configurationName}`;
     case "run":
       return `Run ${event.trigger === "run:created" ? "Created" : (statusWords[event.runStatus] ?? event.runStatus)}`;
+    case "access-request":
+      return requestHeading(event);
     case "assessment":
       return assessmentWords[event.trigger];
     case "auto-destroy":
@@ -139,6 +149,7 @@ const runUrlOf = ({ publicUrl }: NotificationOrigin, run: WorkspaceNames & { rea
 
 function linkOf(origin: NotificationOrigin, event: NotificationEvent): string {
   if (event.about === "verification") return origin.publicUrl;
+  if (event.about === "access-request") return requestUrlOf(origin.publicUrl, event);
   const url = workspaceUrlOf(origin.publicUrl, event);
   const runId = event.about === "assessment" ? null : event.runId;
   return runId === null ? url : `${url}/runs/${runId}`;
@@ -152,6 +163,8 @@ export function payloadOf(origin: NotificationOrigin, event: NotificationEvent):
       return runPayload(origin, headingOf(origin, event), undefined);
     case "run":
       return runPayload(origin, headingOf(origin, event), event);
+    case "access-request":
+      return requestPayload(origin, event);
     case "assessment":
       return workspacePayload(origin, event, "assessment", {
         new_assessment_result: formatAssessment(origin, event.now),

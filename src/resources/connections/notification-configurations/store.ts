@@ -266,6 +266,27 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     where ${isWorkspace} and ${meetsRequirementSql(mask, requirement)}`;
 }
 
+export interface RequestSubject {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly requestId: string;
+  readonly eventName: string;
+}
+
+/** The configurations of the teams that `teamIds` selects. */
+export function subscribersOfTeams(
+  { contains }: Dialect,
+  { organizationId, organizationName, requestId, eventName }: RequestSubject,
+  teamIds: RawBuilder<string>,
+): RawBuilder<SubscriberRow> {
+  return sql<SubscriberRow>`
+    select c.id, c.organization_id, c.destination, c.triggers as event_names, cast(${requestId} as text) as resource_id,
+      cast(${organizationName} as text) as place
+    from notification_configurations as c
+    where c.organization_id = ${organizationId} and c.team_id is not null and c.enabled = 1
+      and ${contains(sql`c.triggers`, sql`cast(${`"${eventName}"`} as text)`)} and c.team_id in ${teamIds}`;
+}
+
 /** Includes invited people; without recipients, all members of the team. */
 export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
   const result = await sql<{ email: string }>`

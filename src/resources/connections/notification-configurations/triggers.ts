@@ -22,7 +22,14 @@ const workspaceTriggerNames = [
 /** Clients send it, but change requests are not supported. */
 const unusedTrigger = "change_request:created";
 
-export const triggerNames = [...workspaceTriggerNames, unusedTrigger] as const;
+const teamTriggerNames = [
+  "access-request:created",
+  "access-request:decided",
+  "access-request:break-glass",
+  unusedTrigger,
+] as const;
+
+export const triggerNames = [...workspaceTriggerNames, ...teamTriggerNames] as const;
 export type TriggerName = (typeof triggerNames)[number];
 
 export type SubscribableType = "workspaces" | "projects" | "teams";
@@ -96,6 +103,23 @@ export interface AutoDestroyTriggerEvent {
   readonly error: string | null;
 }
 
+export interface AccessRequestTriggerEvent {
+  readonly about: "access-request";
+  readonly trigger: "access-request:created" | "access-request:decided" | "access-request:break-glass";
+  readonly requestId: string;
+  readonly status: string;
+  readonly requestedBy: string;
+  readonly reason: string;
+  readonly durationSeconds: number | null;
+  readonly offerName: string | null;
+  readonly createdAt: string;
+  readonly lapsesAt: string;
+  /** Null if nobody decided: for break-glass access. */
+  readonly decidedBy: string | null;
+  readonly decidedAt: string | null;
+  readonly decisionComment: string | null;
+}
+
 export interface VerificationTriggerEvent {
   readonly about: "verification";
   readonly trigger: "verification";
@@ -103,4 +127,7 @@ export interface VerificationTriggerEvent {
 
 export type TriggerEvent = RunTriggerEvent | AssessmentTriggerEvent | AutoDestroyTriggerEvent;
 
-export type NotificationEvent = (TriggerEvent & EventWorkspace) | VerificationTriggerEvent;
+export type NotificationEvent =
+  | (TriggerEvent & EventWorkspace)
+  | (AccessRequestTriggerEvent & Pick<EventWorkspace, "organizationName">)
+  | VerificationTriggerEvent;

@@ -1,10 +1,10 @@
 /** Notifications that other modules trigger in the transaction of the event, and recipients of merged invitations. */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { enqueueForSubscribers } from "../../shared/outbox/writes.ts";
-import type { TriggerEvent } from "./triggers.ts";
-import { subscribersTo } from "./store.ts";
+import type { AccessRequestTriggerEvent, TriggerEvent } from "./triggers.ts";
+import { subscribersOfTeams, subscribersTo } from "./store.ts";
 
 export const notificationKind = "notification";
 
@@ -28,6 +28,20 @@ export async function notifySubscribers(
     onceKey: notification.onceKey,
   }));
   return enqueueForSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), events);
+}
+
+/** `teamIds`: a subquery with the teams whose own configurations are notified. */
+export async function notifyTeams(
+  tx: Tx,
+  context: Pick<Context, "wake">,
+  organization: { readonly organizationId: string; readonly organizationName: string },
+  teamIds: RawBuilder<string>,
+  event: AccessRequestTriggerEvent,
+): Promise<number> {
+  const { requestId, trigger: eventName } = event;
+  const subscribers = subscribersOfTeams(tx.dialect, { ...organization, requestId, eventName }, teamIds);
+  const events = [{ resourceId: requestId, eventName, content: event }];
+  return enqueueForSubscribers(tx, context, notificationKind, subscribers, events);
 }
 
 export async function mergeInvitedRecipients(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {

@@ -9,6 +9,7 @@ import { createRequestFromOffer, executeBreakGlass } from "../access-requests/wr
 import { changesFor, parseStoredChanges } from "./changes.ts";
 import type { AccessOfferView } from "./definition.ts";
 import { authorizeTaking, type OfferChanges } from "./rules.ts";
+import { refuseLostRight } from "./writer.ts";
 import { findOffer, findOfferWriter, findTaker, lockOrganizationOfOffer } from "./store.ts";
 
 /** Throws `not-found`. */
@@ -50,6 +51,7 @@ export async function takeOffer(
     approverTeamIds: [...offer.teams.approver.visible, ...offer.teams.approver.hidden],
     executor,
   };
+  await refuseLostRight(tx, { ...context, actor: executor }, organization, offered.changes, durationSeconds);
   return offer.approvals === "none"
     ? executeBreakGlass(tx, context, organization, offered)
     : createRequestFromOffer(tx, context, organization, offered);

@@ -1,7 +1,7 @@
 /** Checks that an offer's writer is allowed to make its changes: runs them, and rolls them back. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { type AppError, forbidden, notFound } from "../../../kernel/errors.ts";
+import { type AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import {
@@ -58,6 +58,23 @@ export async function refuseUnlessAllowed(
   if (denial === undefined) return;
   const { error, position } = denial;
   throw atChange(isDenial(error) ? forbidden(error.message) : error, position);
+}
+
+/** For the offer's last writer, when somebody takes the offer. Throws `conflict`. */
+export async function refuseLostRight(
+  tx: Tx,
+  context: Context,
+  organization: Pick<OrganizationView, "id" | "name">,
+  changes: readonly ParsedChange[],
+  seconds: number,
+): Promise<void> {
+  const [missing] = await findMissingReferences(tx, organization, changes);
+  const denial = await firstDenial(tx, context, changes, seconds);
+  if (missing === undefined && denial === undefined) return;
+  const reason = denial?.error.message ?? "It names something that no longer exists.";
+  throw conflict(
+    `The last writer of this offer is not allowed to make its change ${(denial?.position ?? missing ?? 0) + 1} any more: ${reason} Ask somebody who is allowed to make every change to save the offer again.`,
+  );
 }
 
 /** Site admins could make a change of another organization. */

@@ -3,14 +3,17 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { OrganizationStanding } from "../../../access/organization.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import { actorTeams } from "../../shared/grants/reads.ts";
+import { actorTeams, type PrincipalExpression } from "../../shared/grants/reads.ts";
 
 type SecretTeamAccess = Pick<OrganizationStanding, "seesSecretTeams">;
 
 export const teamIsVisible = (actor: Actor, standing: SecretTeamAccess): RawBuilder<SqlBool> =>
   teamIsVisibleTo(principalOf(actor), standing);
 
-export function teamIsVisibleTo(principal: string, { seesSecretTeams }: SecretTeamAccess): RawBuilder<SqlBool> {
+export function teamIsVisibleTo(
+  principal: PrincipalExpression,
+  { seesSecretTeams }: SecretTeamAccess,
+): RawBuilder<SqlBool> {
   if (seesSecretTeams) return sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principal)})`;
 }

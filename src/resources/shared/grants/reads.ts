@@ -15,10 +15,13 @@ import {
 import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
 
+/** An id, or a column of ids. */
+export type PrincipalExpression = string | Expression<string | null>;
+
 /** `lastsUntil`: in force until then, because nobody can grant access for longer than they have it. */
 export function actorTeams(
   organizationId: Expression<string | null>,
-  principal: string,
+  principal: PrincipalExpression,
   lastsUntil?: Expression<string>,
 ): RawBuilder<string> {
   return sql<string>`(
@@ -98,7 +101,7 @@ export function projectGrants(
 export function projectGrantMask(
   organizationId: Expression<string>,
   projectId: Expression<string>,
-  principal: string,
+  principal: PrincipalExpression,
   lastsUntil?: Expression<string>,
 ): RawBuilder<number | null> {
   return sql<number | null>`(
@@ -136,7 +139,7 @@ export function workspaceGrants(
 export function workspaceGrantMask(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
-  principal: string,
+  principal: PrincipalExpression,
   lastsUntil?: Expression<string>,
 ): RawBuilder<number | null> {
   return sql<number | null>`(

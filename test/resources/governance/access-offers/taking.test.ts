@@ -1,0 +1,245 @@
+/** Taking offers: requests with a copy of the changes, approvals by approver teams, and what refuses them. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
+import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { inMs } from "../../../support/clock.ts";
+import { grantOn, makeOffer, membershipIn, seatIn, takeBody, teamsNamed } from "../../../support/offers.ts";
+
+const api = useApi();
+let org: Org;
+let onCall: Json;
+let developers: Json;
+let approvers: Json;
+let project: string;
+let dev: Member;
+let approver: Member;
+let outsider: Member;
+
+beforeAll(async () => {
+  org = await api.makeOrganization();
+  developers = await api.makeTeam(org.name);
+  approvers = await api.makeTeam(org.name);
+  project = (await api.makeProject(org.name)).id;
+  dev = await api.makeMember(org.name, [developers.id]);
+  approver = await api.makeMember(org.name, [approvers.id]);
+  outsider = await api.makeMember(org.name);
+});
+
+beforeEach(async () => {
+  onCall = await api.makeTeam(org.name);
+  await api.makeTeamProject(project, onCall.id, { access: "admin" });
+});
+
+const make = (attributes: object = {}, by: Caller = org.owner, changes = [seatIn(onCall.id)]) =>
+  makeOffer(by, org.name, changes, [developers.id], attributes);
+const withApprovers = async (attributes: object = {}, by: Caller = org.owner, ids = [approvers.id]): Promise<Json> => {
+  const made = await make(attributes, by);
+  const body = resource("access-offers", {}, { "approver-teams": teamsNamed(...ids) });
+  return data(await by.patch(`/access-offers/${made.id}`, body));
+};
+const take = (caller: Caller, made: Json, attributes: object = {}): Promise<Answer> =>
+  caller.post(`/access-offers/${made.id}/actions/take`, takeBody(attributes));
+async function approve(caller: Caller, requestId: string): Promise<Answer> {
+  const shown = data(await caller.get(`/access-requests/${requestId}`));
+  const attributes = { "access-version": shown.attributes["access-version"] };
+  return caller.post(`/access-requests/${requestId}/actions/approve`, resource("access-requests", attributes));
+}
+const isMember = async (who: Member, teamId = onCall.id): Promise<boolean> => {
+  const listed = data(await org.owner.get(`/teams/${teamId}/relationships/organization-memberships`));
+  return listed.some(({ id }: Json) => id === who.membershipId);
+};
+const countRequests = async (): Promise<number> =>
+  (await org.owner.get(`/organizations/${org.name}/access-requests`)).body.meta.pagination["total-count"];
+
+describe("taking an offer with an approval", () => {
+  it("201: a pending request with a copy of the changes; approval gives the seat for the duration", async () => {
+    const changes = [seatIn(onCall.id), grantOn(project, developers.id, { access: "read" })];
+    const made = await make({}, org.owner, changes);
+    const answer = await take(dev, made, { "duration-seconds": 600 });
+    expect([answer.status, answer.body.data.type]).toEqual([201, "access-requests"]);
+    const { id, attributes, relationships } = answer.body.data;
+    expect(attributes).toMatchObject({ status: "pending", reason: "Incident 4711", "duration-seconds": 600 });
+    expect(attributes.changes[0].body.data).toEqual([{ type: "users", id: dev.id }]);
+    expect(attributes.changes[1]).toEqual(changes[1]);
+    expect(relationships.offer.data).toEqual({ type: "access-offers", id: made.id });
+    expect(relationships.requester.data.id).toBe(dev.id);
+    expect(await isMember(dev)).toBe(false);
+    const before = inMs(600_000);
+    const approved = data(await approve(org.owner, id));
+    expect(approved.attributes.status).toBe("approved");
+    expect(approved.relationships["decided-by"].data.id).toBe(org.owner.id);
+    const memberships = await org.owner.get(`/organization-memberships/${dev.membershipId}`);
+    const teams: Json[] = data(memberships).relationships.teams.data;
+    const end = teams.find((team) => team.id === onCall.id).meta["expires-at"];
+    expect(end >= before && end <= inMs(600_000)).toBe(true);
+    await org.owner.delete(`/teams/${onCall.id}`);
+  });
+
+  it("201: the duration is the longest by default; the placeholder is the membership where memberships are listed", async () => {
+    const made = await make({ "duration-seconds-max": 1200 }, org.owner, [membershipIn(onCall.id)]);
+    const { attributes } = data(await take(dev, made));
+    expect(attributes["duration-seconds"]).toBe(1200);
+    expect(attributes.changes[0].body.data[0].id).toBe(dev.membershipId);
+  });
+
+  it("the copy stays when the offer changes", async () => {
+    const made = await make();
+    const taken = data(await take(dev, made));
+    const other = await api.makeTeam(org.name);
+    const changed = resource("access-offers", { changes: [seatIn(other.id)] });
+    data(await org.owner.patch(`/access-offers/${made.id}`, changed));
+    const shown = data(await dev.get(`/access-requests/${taken.id}`));
+    expect(shown.attributes.changes).toEqual(taken.attributes.changes);
+  });
+
+  it.each([
+    [{ reason: "" }, "/data/attributes/reason"],
+    [{ reason: " " }, "/data/attributes/reason"],
+    [{ reason: null }, "/data/attributes/reason"],
+    [{ reason: undefined }, "/data/attributes/reason"],
+    [{ reason: "x".repeat(501) }, "/data/attributes/reason"],
+    [{ "duration-seconds": 299 }, "/data/attributes/duration-seconds"],
+    [{ "duration-seconds": 3601 }, "/data/attributes/duration-seconds"],
+    [{ "duration-seconds": "long" }, "/data/attributes/duration-seconds"],
+  ])("422: %j", async (attributes, pointer) => {
+    const answer = await take(dev, await make(), attributes);
+    expect([answer.status, pointers(answer)]).toEqual([422, [pointer]]);
+  });
+
+  it("403: somebody who sees an eligible team, also an owner; a token of the team; 404: somebody who sees none", async () => {
+    const made = await make();
+    for (const caller of [outsider, org.owner, await api.makeTeamToken(developers.id)])
+      expect((await take(caller, made)).status).toBe(403);
+    const secret = await api.makeTeam(org.name, { visibility: "secret" });
+    const member = await api.makeMember(org.name, [secret.id]);
+    const hidden = await makeOffer(org.owner, org.name, [seatIn(onCall.id)], [secret.id]);
+    expect((await take(outsider, hidden)).status).toBe(404);
+    expect((await take(await api.makeUser(), made)).status).toBe(404);
+    expect((await take(member, hidden)).status).toBe(201);
+  });
+
+  it("409: the offer is disabled; 404: it is deleted", async () => {
+    const made = await make({ enabled: false });
+    const answer = await take(dev, made);
+    expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringMatching(/disabled/)]);
+    await org.owner.delete(`/access-offers/${made.id}`);
+    expect((await take(dev, made)).status).toBe(404);
+  });
+
+  it.each([
+    [
+      "disabled",
+      (id: string) => org.owner.patch(`/access-offers/${id}`, resource("access-offers", { enabled: false })),
+    ],
+    ["deleted", (id: string) => org.owner.delete(`/access-offers/${id}`)],
+  ])("409 on approval: the offer was %s meanwhile", async (_, change) => {
+    const made = await withApprovers();
+    const { id } = data(await take(dev, made));
+    expect((await change(made.id)).status).toBeLessThan(300);
+    expect((await approve(org.owner, id)).status).toBe(409);
+    expect((await approve(approver, id)).status).toBe(409);
+    expect(data(await dev.get(`/access-requests/${id}`)).attributes.status).toBe("pending");
+  });
+
+  it("409 on taking and on approval: the last writer lost a permission", async () => {
+    const writer = await api.makeHolder(org.name, "manage-teams", "manage-membership", "manage-projects");
+    const made = await withApprovers({}, writer);
+    const { id } = data(await take(dev, made));
+    const leaving = { data: [{ type: "users", id: writer.id }] };
+    await org.owner.delete(`/teams/${writer.teamId}/relationships/users`, leaving);
+    const taken = await take(dev, made);
+    expect([taken.status, details(taken)[0]]).toEqual([409, expect.stringMatching(/last writer/)]);
+    expect((await approve(org.owner, id)).status).toBe(409);
+    expect((await approve(approver, id)).status).toBe(409);
+    expect(await isMember(dev)).toBe(false);
+  });
+
+  it("409 on taking: the last writer's account is deleted, and then somebody else saves the offer", async () => {
+    const writer = await api.makeHolder(org.name, "manage-teams", "manage-membership", "manage-projects");
+    const made = await make({}, writer);
+    expect((await api.admin.delete(`/admin/users/${writer.id}`)).status).toBe(204);
+    expect((await take(dev, made)).status).toBe(409);
+    data(await org.owner.patch(`/access-offers/${made.id}`, resource("access-offers", { description: "mine" })));
+    expect((await take(dev, made)).status).toBe(201);
+  });
+
+  it("409: a fixed expiry in the changes has passed", async () => {
+    const made = await make();
+    const changes = JSON.stringify([seatIn(onCall.id, { "expires-at": "2020-01-01T00:00:00.000Z" })]);
+    await api.database.write((tx) =>
+      tx.db.updateTable("accessOffers").set({ changes }).where("id", "=", made.id).execute(),
+    );
+    expect((await take(dev, made)).status).toBe(409);
+  });
+});
+
+describe("approver teams", () => {
+  it("a member approves without being able to make the changes, which are made as the offer's last writer", async () => {
+    const { id } = data(await take(dev, await withApprovers()));
+    const waiting = data(await approver.get(`/access-requests/${id}`));
+    expect(waiting.attributes.permissions["can-approve"]).toBe(true);
+    const approved = data(await approve(approver, id));
+    expect(approved.relationships["decided-by"].data.id).toBe(approver.id);
+    expect(await isMember(dev)).toBe(true);
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "actorId", "tokenId"])
+      .where("accessRequestId", "=", id)
+      .where("subjectId", "=", onCall.id)
+      .execute();
+    expect(events).toEqual([{ action: "teams.add-members", actorId: org.owner.id, tokenId: null }]);
+  });
+
+  it("403: an approver who gains by it, through another team", async () => {
+    const made = await withApprovers({}, org.owner, [approvers.id, onCall.id]);
+    const insider = await api.makeMember(org.name, [onCall.id, approvers.id]);
+    const grant = [grantOn((await api.makeProject(org.name)).id, onCall.id)];
+    data(await org.owner.patch(`/access-offers/${made.id}`, resource("access-offers", { changes: grant })));
+    const { id } = data(await take(dev, made));
+    expect((await approve(insider, id)).status).toBe(403);
+    expect((await approve(approver, id)).status).toBe(200);
+  });
+
+  it("403: the requester, who is in an approver team", async () => {
+    const both = await api.makeMember(org.name, [developers.id, approvers.id]);
+    const { id } = data(await take(both, await withApprovers()));
+    expect((await approve(both, id)).status).toBe(403);
+  });
+});
+
+describe("break-glass", () => {
+  it("201: approved in the same transaction as the last writer, without a decider, with its audit event", async () => {
+    const made = await make({ approvals: "none" });
+    const answer = await take(dev, made, { "duration-seconds": 300 });
+    expect(answer.status).toBe(201);
+    const { id, attributes, relationships } = answer.body.data;
+    expect(attributes).toMatchObject({ status: "approved", "decided-at": expect.stringMatching(/Z$/) });
+    expect(relationships["decided-by"].data).toBe(null);
+    expect(await isMember(dev)).toBe(true);
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "actorId", "subjectId"])
+      .where("accessRequestId", "=", id)
+      .execute();
+    expect(events).toContainEqual({ action: "access-requests.break-glass", actorId: dev.id, subjectId: id });
+    expect(events).toContainEqual({ action: "teams.add-members", actorId: org.owner.id, subjectId: onCall.id });
+  });
+
+  it("409: it was taken already, and no request remains", async () => {
+    const made = await make({ approvals: "none" }, org.owner, [grantOn(project, developers.id)]);
+    expect((await take(dev, made)).status).toBe(201);
+    const before = await countRequests();
+    expect((await take(dev, made)).status).toBe(409);
+    expect(await countRequests()).toBe(before);
+  });
+
+  it("409: the last writer lost a permission; nothing is changed and no request remains", async () => {
+    const writer = await api.makeHolder(org.name, "manage-teams", "manage-membership", "manage-projects");
+    const made = await make({ approvals: "none" }, writer);
+    const leaving = { data: [{ type: "users", id: writer.id }] };
+    await org.owner.delete(`/teams/${writer.teamId}/relationships/users`, leaving);
+    const before = await countRequests();
+    expect((await take(dev, made)).status).toBe(409);
+    expect([await isMember(dev), await countRequests()]).toEqual([false, before]);
+  });
+});
