@@ -3,7 +3,7 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Dialect } from "../../../database/dialect.ts";
 import { nowParameter } from "../../../database/now-parameter.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import { actorTeams, projectGrantMask, workspaceGrantMask } from "../../shared/grants/reads.ts";
+import { actorTeams, type PrincipalExpression, projectGrantMask, workspaceGrantMask } from "../../shared/grants/reads.ts";
 import { organizationWideMaskSql } from "../../shared/grants/sums.ts";
 import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
 import { organizationBit } from "../../../access/organization.ts";
@@ -28,15 +28,15 @@ export const partyRoles = {
 const organizationId = sql.ref<string>("r.organizationId");
 
 /** By what was known when the request was created; the approval compares access before and after the changes. */
-export const isLikelyBeneficiary = (principal: string): RawBuilder<SqlBool> => sql<SqlBool>`(
+export const isLikelyBeneficiary = (principal: PrincipalExpression): RawBuilder<SqlBool> => sql<SqlBool>`(
   ${party(partyRoles.beneficiaryUser, sql`= ${principal}`)}
   or ${party(partyRoles.beneficiaryTeam, sql`in ${actorTeams(organizationId, principal)}`)})`;
 
-export const isInApproverTeam = (principal: string): RawBuilder<SqlBool> =>
+export const isInApproverTeam = (principal: PrincipalExpression): RawBuilder<SqlBool> =>
   party(partyRoles.approverTeam, sql`in ${actorTeams(organizationId, principal)}`);
 
 /** Whether the principal meets all of the request's requirements. See docs/decisions/0200-deciders-in-sql.md. */
-export const meetsAllRequirements = (dialect: Dialect, principal: string): RawBuilder<SqlBool> => sql<SqlBool>`not exists (
+export const meetsAllRequirements = (dialect: Dialect, principal: PrincipalExpression): RawBuilder<SqlBool> => sql<SqlBool>`not exists (
   select 1 from (
     select n.kind, n.subject_id, n.project_id, n.mask, ${requiredEnd(dialect)} as ends
     from access_request_requirements as n where n.request_id = r.id) as need
@@ -50,7 +50,7 @@ function requiredEnd(dialect: Dialect): RawBuilder<string> {
     else ${byDuration} end`;
 }
 
-function isUnmet(principal: string): RawBuilder<SqlBool> {
+function isUnmet(principal: PrincipalExpression): RawBuilder<SqlBool> {
   const ends = sql.ref<string>("need.ends");
   const subject = sql.ref<string>("need.subjectId");
   const access = sql<number>`coalesce((

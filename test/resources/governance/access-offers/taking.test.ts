@@ -226,7 +226,8 @@ describe("break-glass", () => {
   });
 
   it("409: it was taken already, and no request remains", async () => {
-    const made = await make({ approvals: "none" }, org.owner, [grantOn(project, developers.id)]);
+    const own = await api.makeProject(org.name);
+    const made = await make({ approvals: "none" }, org.owner, [grantOn(own.id, developers.id)]);
     expect((await take(dev, made)).status).toBe(201);
     const before = await countRequests();
     expect((await take(dev, made)).status).toBe(409);
