@@ -1,6 +1,8 @@
 /** A request that succeeds for each operation. An operation whose example succeeds unchanged needs no entry. */
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, inProject, resource, unique } from "./builders.ts";
+import { makeRequest, readRequest } from "./access-requests.ts";
+import { projectGrant } from "./previews.ts";
 import { storeEndedRun, storeFinishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
 import { advanceRun, cancelLongAgo, applyTransition, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { archive } from "./archives.ts";
@@ -190,7 +192,20 @@ const withNotificationTargets = async ({ tenant }: Scene): Promise<RequestOverri
   params: await makeNotificationTargets(tenant),
 });
 
+async function onNewAccessRequest({ api, tenant }: Scene): Promise<RequestOverride & { id: string }> {
+  const { id: teamId } = await api.makeTeam(tenant.name);
+  const { id } = await makeRequest(tenant.member, tenant.name, [projectGrant("read", teamId, tenant.projectId)]);
+  return { params: { access_request_id: id }, id };
+}
+
 const overrides: RequestOverrides = {
+  approveAccessRequest: async (scene) => {
+    const { id, ...override } = await onNewAccessRequest(scene);
+    const { attributes } = await readRequest(scene.tenant.owner, id);
+    return { ...override, body: resource("access-requests", { "access-version": attributes["access-version"] }) };
+  },
+  denyAccessRequest: onNewAccessRequest,
+  withdrawAccessRequest: async (scene) => ({ ...(await onNewAccessRequest(scene)), caller: scene.tenant.member }),
   ...signInOverrides,
   verifyNotificationConfiguration: withNotificationTargets,
   verifyAuditWebhook: withNotificationTargets,

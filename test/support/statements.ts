@@ -1,6 +1,8 @@
 /** Counts the statements of requests, in a small tenant and in one with more than a page of everything. */
 import type { Api, Caller } from "./api.ts";
 import { grantProject, makeMember, makeProject, makeTeam, makeVarset, resource } from "./builders.ts";
+import { makeRequest } from "./access-requests.ts";
+import { projectGrant } from "./previews.ts";
 import { change } from "./database.ts";
 import { runsEverything } from "./engine-independent.ts";
 import { makeTenant, pathOf, type Route, type Tenant, withQuery } from "./tenant.ts";
@@ -34,6 +36,7 @@ export async function makeLargeTenant(api: Api): Promise<Tenant> {
     await addProjectOfClient(large, project.id);
     const token = resource("agent-tokens", { description: `token-${count}` });
     await large.owner.post(`/agent-pools/${large.params["agent_pool_id"]}/authentication-tokens`, token);
+    await makeRequest(large.member, large.name, [projectGrant("read", team.id, large.projectId)]);
   }
   return large;
 }

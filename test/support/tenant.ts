@@ -4,10 +4,12 @@ import { ifMatchTarget, type Operation } from "../../src/jsonapi/define.ts";
 import { idPrefixes } from "../../src/kernel/ids.ts";
 import { snake } from "../../src/kernel/names.ts";
 import { resources } from "../../src/resources/index.ts";
+import { makeRequest } from "./access-requests.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import { data, inProject, type Member, type Org, resource, unique } from "./builders.ts";
 import { uploadConfiguration } from "./configurations.ts";
 import { makeAgent, makePool } from "./agent-callers.ts";
+import { projectGrant } from "./previews.ts";
 import { acceptingReceiver } from "./receiver.ts";
 import { makeRun } from "./runs.ts";
 import { storeAssessment } from "./phases.ts";
@@ -82,6 +84,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       membership_id: member.membershipId,
       token_id: token.id,
       identity_trust_id: await makeTrust(org, team.id),
+      access_request_id: await makeAccessRequest(api, org.name, project.id, member),
       access_offer_id: await makeOffer(api, org, team.id),
       sso_provider_id: await makeProvider(api, org),
       session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
@@ -117,6 +120,11 @@ async function makeTrust({ name, owner }: Org, teamId: string): Promise<string> 
   const team = { data: { type: "teams", id: teamId } };
   const path = `/organizations/${name}/identity-trusts`;
   return data(await owner.post(path, resource("identity-trusts", attributes, { team }))).id;
+}
+
+async function makeAccessRequest(api: Api, name: string, projectId: string, member: Caller): Promise<string> {
+  const { id: teamId } = await api.makeTeam(name);
+  return (await makeRequest(member, name, [projectGrant("read", teamId, projectId)])).id;
 }
 
 async function makeOffer(api: Api, { name, owner }: Org, teamId: string): Promise<string> {

@@ -78,22 +78,3 @@ function replaced(value: unknown, id: string): unknown {
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaced(member, id)]));
 }
-
-interface GrantInput {
-  readonly attributes: { readonly expiresAt?: string | null };
-}
-interface SeatInput {
-  readonly meta?: { readonly expiresAt?: string | null | undefined };
-}
-
-/** The handler's input of a change that ends then, or at its own earlier expiry. */
-export function endingBy(input: unknown, until: string): unknown {
-  const earlier = (own: string | null | undefined) => (own != null && own < until ? own : until);
-  if (Array.isArray(input))
-    return (input as SeatInput[]).map((seat) => ({
-      ...seat,
-      meta: { ...seat.meta, expiresAt: earlier(seat.meta?.expiresAt) },
-    }));
-  const grant = input as GrantInput;
-  return { ...grant, attributes: { ...grant.attributes, expiresAt: earlier(grant.attributes.expiresAt) } };
-}

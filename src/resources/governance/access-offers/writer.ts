@@ -14,7 +14,7 @@ import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import { findMissingReferences } from "../../sharing/access-previews/evaluation.ts";
 import type { Context } from "../../shared/context.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
-import { endingBy } from "./changes.ts";
+import { endingBy } from "../access-requests/changes.ts";
 
 /** As it would be if somebody took the offer now. The caller must have locked the organization. */
 async function firstDenial(

@@ -10,7 +10,7 @@ export interface Beneficiaries {
   readonly userIds: ReadonlySet<string>;
 }
 
-interface Held {
+interface HeldAccess {
   readonly mask: Mask;
   readonly ends: string;
 }
@@ -18,11 +18,11 @@ interface Held {
 const endOf = ({ expiresAt }: { readonly expiresAt: string | null }): string => expiresAt ?? neverExpires;
 
 /** A team's access to one target, as records with an end. */
-type HeldOn = (teamId: string, workspaceId: string) => readonly Held[];
+type HeldAccessOn = (teamId: string, workspaceId: string) => readonly HeldAccess[];
 
 function holdings(snapshot: AccessSnapshot) {
-  const onProjects = new Map<string, Held>();
-  const onWorkspaces = new Map<string, Held>();
+  const onProjects = new Map<string, HeldAccess>();
+  const onWorkspaces = new Map<string, HeldAccess>();
   const projectOf = new Map<string, string>();
   for (const row of snapshot.records.onProjects)
     onProjects.set(`${row.teamId} ${row.projectId}`, { mask: row.permissions, ends: endOf(row) });
@@ -37,7 +37,7 @@ function holdings(snapshot: AccessSnapshot) {
 type Holdings = ReturnType<typeof holdings>;
 
 const recordsOn =
-  ({ onProjects, onWorkspaces, projectOf }: Holdings, otherwise: Holdings): HeldOn =>
+  ({ onProjects, onWorkspaces, projectOf }: Holdings, otherwise: Holdings): HeldAccessOn =>
   (teamId, workspaceId) => {
     const projectId = projectOf.get(workspaceId) ?? otherwise.projectOf.get(workspaceId) ?? "";
     const records = [onProjects.get(`${teamId} ${projectId}`), onWorkspaces.get(`${teamId} ${workspaceId}`)];
@@ -45,7 +45,7 @@ const recordsOn =
   };
 
 /** Whether `record` gives something that the others don't give for as long. */
-const exceeds = ({ mask, ends }: Held, others: readonly Held[], always: Mask): boolean =>
+const exceeds = ({ mask, ends }: HeldAccess, others: readonly HeldAccess[], always: Mask): boolean =>
   (mask & ~others.filter((other) => other.ends >= ends).reduce((sum, other) => sum | other.mask, always)) !== 0;
 
 function doesTeamGain(teamId: string, before: Holdings, after: Holdings, movedIds: readonly string[]): boolean {
@@ -55,7 +55,7 @@ function doesTeamGain(teamId: string, before: Holdings, after: Holdings, movedId
   ];
   if ((accessAfter & ~accessBefore) !== 0) return true;
   const always = organizationWideMaskOf(accessBefore);
-  const keysOf = (records: ReadonlyMap<string, Held>) =>
+  const keysOf = (records: ReadonlyMap<string, HeldAccess>) =>
     [...records.keys()].flatMap((key) => (key.startsWith(`${teamId} `) ? [key.slice(teamId.length + 1)] : []));
   const gainsOnProject = keysOf(after.onProjects).some((projectId) => {
     const key = `${teamId} ${projectId}`;

@@ -12,11 +12,11 @@ import type { ConditionalContext, Context } from "../../shared/context.ts";
 import type { OfferOfRequest } from "../../shared/hooks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
-import { accessVersionOf } from "../../sharing/access-previews/store.ts";
+import { accessVersionOf } from "../../sharing/access-previews/reads.ts";
 import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
 import { parseStored, type StoredChanges } from "./changes.ts";
 import { accessRequests, type AccessRequestStatus } from "./definition.ts";
-import { type Execution, executeChanges, failureOfOffer } from "./execution.ts";
+import { type RequestExecution, executeChanges, failureOfOffer } from "./execution.ts";
 import {
   type AccessRequestFacts,
   authorizeRequest,
@@ -94,7 +94,7 @@ function refuseApproval(
   approver: Actor,
   executor: Actor,
   request: AccessRequestFacts,
-  { start, end, failure }: Execution,
+  { start, end, failure }: RequestExecution,
   isCurrent: boolean,
 ): void {
   if (failure !== undefined && failure.cause !== "impossible") {

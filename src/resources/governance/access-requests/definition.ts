@@ -19,12 +19,12 @@ import type { RuleMatch } from "../../shared/hooks.ts";
 
 const changesMax = 20;
 export const pendingMax = 50;
-export const durationRange = { min: 300, max: 31_536_000 };
+const durationRange = { min: 300, max: 31_536_000 };
 
-export const requestStatuses = ["pending", "approved", "denied", "withdrawn", "lapsed"] as const;
+const requestStatuses = ["pending", "approved", "denied", "withdrawn", "lapsed"] as const;
 export type AccessRequestStatus = (typeof requestStatuses)[number];
 
-export const requestPermissionNames = ["can-approve", "can-deny", "can-withdraw"] as const;
+const requestPermissionNames = ["can-approve", "can-deny", "can-withdraw"] as const;
 export type AccessRequestPermissions = Readonly<Record<(typeof requestPermissionNames)[number], boolean>>;
 
 export interface RequestEffects {

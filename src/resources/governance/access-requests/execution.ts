@@ -25,7 +25,7 @@ export interface ExecutionFailure {
   readonly cause: "denied" | "rule" | "impossible";
 }
 
-export interface Execution {
+export interface RequestExecution {
   readonly start: EvaluationStart;
   /** Also after a failure: as far as it got. */
   readonly end: EvaluationEnd;
@@ -33,7 +33,7 @@ export interface Execution {
   readonly failure: ExecutionFailure | undefined;
 }
 
-interface ExecutionOptions {
+interface RequestExecutionOptions {
   readonly requestId: string;
   readonly durationSeconds: number | null;
   readonly isBreakGlass: boolean;
@@ -48,8 +48,8 @@ export async function executeChanges(
   organization: OrganizationView,
   executor: Actor,
   stored: StoredChanges,
-  { requestId, durationSeconds, isBreakGlass, jobsToWake }: ExecutionOptions,
-): Promise<Execution> {
+  { requestId, durationSeconds, isBreakGlass, jobsToWake }: RequestExecutionOptions,
+): Promise<RequestExecution> {
   const rules = new MatchedRules();
   const inside: Context = {
     ...context,

@@ -136,7 +136,7 @@ async function decidedView(context: Context, facts: AccessRequestFacts): Promise
   return viewOf(facts, permissions, await describeStored(context.database.reader, context.actor, organization, storedEffects));
 }
 
-export async function loadRequest(tx: Tx, context: Context, id: string): Promise<AccessRequestFacts> {
+async function loadRequest(tx: Tx, context: Context, id: string): Promise<AccessRequestFacts> {
   const request = await findRequest(tx, context.actor, id);
   if (request === undefined) throw notFound("access request");
   return authorizeRequest(request);

@@ -34,13 +34,13 @@ const movesInto = maskOf({ settings: "read", move: true });
 
 type Target = "project" | "workspace";
 
-interface GrantInput {
+interface RequestedGrant {
   readonly attributes: { readonly access?: string; readonly expiresAt?: string | null };
 }
-interface SeatInput {
+interface RequestedSeat {
   readonly meta?: { readonly expiresAt?: string | null | undefined };
 }
-interface TeamInput {
+interface RequestedTeam {
   readonly attributes: { readonly organizationAccess?: object; readonly ssoTeamId?: string | null };
 }
 
@@ -71,9 +71,9 @@ function requirementsOfChange(change: ParsedChange, start: EvaluationStart, end:
   const [first, second] = references.map(({ id }) => id);
   switch (kindOf(change)) {
     case "POST /team-projects":
-      return newGrant("project", first, second, input as GrantInput, end);
+      return newGrant("project", first, second, input as RequestedGrant, end);
     case "POST /team-workspaces":
-      return newGrant("workspace", first, second, input as GrantInput, end);
+      return newGrant("workspace", first, second, input as RequestedGrant, end);
     case "PATCH /team-projects/:team_project_id":
     case "DELETE /team-projects/:team_project_id":
       return changedGrant("project", first, start, end);
@@ -84,13 +84,13 @@ function requirementsOfChange(change: ParsedChange, start: EvaluationStart, end:
     case "POST /teams/:team_id/relationships/organization-memberships":
       return [
         ...ofTeam(params["teamId"], "manage-membership", start),
-        needs("team-access", params["teamId"] ?? "", 0, latestEnd(input as readonly SeatInput[])),
+        needs("team-access", params["teamId"] ?? "", 0, latestEnd(input as readonly RequestedSeat[])),
       ];
     case "DELETE /teams/:team_id/relationships/users":
     case "DELETE /teams/:team_id/relationships/organization-memberships":
       return ofTeam(params["teamId"], "manage-membership", start);
     case "PATCH /teams/:team_id":
-      return changedTeam(params["teamId"] ?? "", (input as TeamInput).attributes, start, end);
+      return changedTeam(params["teamId"] ?? "", (input as RequestedTeam).attributes, start, end);
     case "DELETE /teams/:team_id":
       return ofTeam(params["teamId"], "manage-teams", start);
     case "DELETE /organization-memberships/:membership_id":
@@ -104,7 +104,7 @@ function newGrant(
   kind: Target,
   teamId = "",
   targetId = "",
-  { attributes }: GrantInput,
+  { attributes }: RequestedGrant,
   { after }: EvaluationEnd,
 ): Requirement[] {
   return [
@@ -149,12 +149,12 @@ function ofTeam(teamId = "", permission: "manage-teams" | "manage-membership", {
   return [needs("team", teamId, 0), needs("organization", "", mask)];
 }
 
-const latestEnd = (members: readonly SeatInput[]): string =>
+const latestEnd = (members: readonly RequestedSeat[]): string =>
   members.map(({ meta }) => meta?.expiresAt ?? neverExpires).toSorted().at(-1) ?? neverExpires;
 
 function changedTeam(
   teamId: string,
-  { organizationAccess, ssoTeamId }: TeamInput["attributes"],
+  { organizationAccess, ssoTeamId }: RequestedTeam["attributes"],
   start: EvaluationStart,
   { after }: EvaluationEnd,
 ): Requirement[] {

@@ -15,7 +15,7 @@ import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import { accessVersionColumns, accessVersionText } from "../../sharing/access-previews/store.ts";
+import { accessVersionColumns, accessVersionText } from "../../sharing/access-previews/reads.ts";
 import {
   currentStatus,
   hasLapsed,
@@ -154,7 +154,7 @@ export async function findRequester(tx: Tx, organizationId: string, userId: stri
   return { isActive: Number(isActive) > 0, pendingCount: Number(pendingCount) };
 }
 
-export interface NamedMember {
+export interface ReferencedMember {
   readonly membershipId: string;
   readonly userId: string | null;
   readonly usernameKey: string | null;
@@ -166,7 +166,7 @@ export async function findNamedMembers(
   organizationId: string,
   users: readonly string[],
   membershipIds: readonly string[],
-): Promise<NamedMember[]> {
+): Promise<ReferencedMember[]> {
   return tx.db
     .selectFrom("organizationMemberships as m")
     .leftJoin("users as u", "u.id", "m.userId")

@@ -6,12 +6,13 @@ import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import { hasProjectGrant } from "../../shared/grants/reads.ts";
 import { namedMax, type PermissionShare, type SubjectDifference } from "../../sharing/access-previews/definition.ts";
 import { effectsOnAll } from "../../sharing/access-previews/described-effects.ts";
 import { isEmptyEffect, type PermissionGroup, type PreviewEffect } from "../../sharing/access-previews/effects.ts";
 import type { PreviewSubject, SnapshotComparison } from "../../sharing/access-previews/snapshots.ts";
-import { firstInProjects } from "../../sharing/access-previews/store.ts";
+import { firstInProjects } from "../../sharing/access-previews/reads.ts";
 import type { RequestEffects } from "./definition.ts";
 
 interface StoredShare {
@@ -65,7 +66,7 @@ export async function effectsToStore(tx: Tx, organizationId: string, comparison:
   };
 }
 
-interface NameRow {
+interface VisibleNameRow {
   readonly id: string;
   readonly name: string;
 }
@@ -86,14 +87,14 @@ async function visibleNames(
   const seesTeam = teamIsVisible(actor, organization.standing);
   const readableWorkspace = readableCondition(actor, organization) ?? sql<SqlBool>`1 = 1`;
   const inOrganization = (table: string) => sql`${sql.ref(`${table}.organizationId`)} = ${organization.id}`;
-  const { rows } = await sql<NameRow>`
+  const { rows } = await sql<VisibleNameRow>`
     select t.id as id, t.name as name from teams as t
       where ${inOrganization("t")} and ${tx.dialect.isOneOf(sql.ref("t.id"), subjectIds("teams"))} and ${seesTeam}
     union all
     select u.id, u.username from users as u
       where ${tx.dialect.isOneOf(sql.ref("u.id"), subjectIds("users"))} and (u.id = ${principal} or exists (
         select 1 from team_members as shared inner join teams as t on t.id = shared.team_id
-        where shared.user_id = u.id and ${inOrganization("shared")} and ${inOrganization("t")} and ${seesTeam}))
+        where shared.user_id = u.id and ${inForce("shared")} and ${inOrganization("shared")} and ${inOrganization("t")} and ${seesTeam}))
     union all
     select p.id, p.name from projects as p
       where ${inOrganization("p")} and ${tx.dialect.isOneOf(sql.ref("p.id"), idsIn("projects"))}

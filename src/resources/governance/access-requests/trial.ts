@@ -23,7 +23,7 @@ import {
   startEvaluation,
 } from "../../sharing/access-previews/evaluation.ts";
 import { limitedTo, membersOf, type StoredChanges } from "./changes.ts";
-import { findNamedMembers, type NamedMember } from "./store.ts";
+import { findNamedMembers, type ReferencedMember } from "./store.ts";
 
 export interface RequestTrial {
   readonly start: EvaluationStart;
@@ -108,7 +108,7 @@ async function loadNamedMembers(
   tx: Tx,
   organizationId: string,
   changes: readonly ParsedChange[],
-): Promise<NamedMember[]> {
+): Promise<ReferencedMember[]> {
   const named = changes.map(membersOf);
   const idsBy = (kind: "users" | "organization-memberships") =>
     named.flatMap((members) => (members?.by === kind ? members.ids : []));
@@ -122,7 +122,7 @@ async function loadNamedMembers(
   const joining = new Set(
     changes.flatMap((change) => (change.operation.method === "POST" ? (membersOf(change)?.ids ?? []) : [])),
   );
-  const isJoining = ({ membershipId, userId, usernameKey }: NamedMember) =>
+  const isJoining = ({ membershipId, userId, usernameKey }: ReferencedMember) =>
     [...joining].some((id) => id === membershipId || id === userId || fold(id) === usernameKey);
   return found.filter(isJoining);
 }

@@ -116,7 +116,7 @@ export async function refuseUnseen(
   }
 }
 
-export const isInvalid = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
+const isInvalid = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
 export const isDenial = (error: AppError): boolean => error instanceof PermissionDenied || error.code === "forbidden";
 
