@@ -31,6 +31,8 @@ describe("a read request", () => {
     listStateVersionChanges: 7,
     // Reads the names of the resources that events mention, and then of their parents.
     listAuditEvents: 5,
+    // Runs the changes and rolls them back, as a preview does.
+    showAccessRequest: 36,
   };
   const readStatementsMax = ({ id, operation }: Route) =>
     maxById[id] ?? { document: 2, content: 4 }[operation.answer as "document"] ?? 3;

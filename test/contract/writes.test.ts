@@ -17,8 +17,8 @@ import { makeTenant, type Route, routes, statementsMax, type Tenant, writes } fr
 
 const open = readReasons("test/goldens/without-refusal.txt");
 const unaudited = readReasons("test/goldens/without-event.txt");
-/** Operations on the reader's own account, and the preview of access, which a reader is allowed. */
-const allowedToReaders = new Set(["updateAccount", "acceptInvitation", "previewAccess"]);
+/** Operations on the reader's own account, and the preview and request of access, which a reader is allowed. */
+const allowedToReaders = new Set(["updateAccount", "acceptInvitation", "previewAccess", "createAccessRequest"]);
 const api = useApi();
 let blocker: AuditLogBlocker;
 

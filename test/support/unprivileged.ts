@@ -35,7 +35,6 @@ const allNonMembers: readonly NonMember[] = ["former", "agent", "audit"];
 export const refusedToNonMembers: Readonly<Record<string, readonly NonMember[] | "altered path" | "altered body">> = {
   createSession: "altered body",
   deleteSessions: ["agent", "audit", "organization"],
-  listAccessRequests: allNonMembers,
   listAgentPools: allNonMembers,
   listAgents: allNonMembers,
   listOrganizationMemberships: allNonMembers,
