@@ -10,6 +10,7 @@ import {
   makeTeamProject,
   type Org,
 } from "../support/builders.ts";
+import { scan } from "../resources/governance/access-violations/support.ts";
 import { expectAccessible, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
@@ -61,6 +62,8 @@ test("an owner writes a rule, sees what it would refuse today, and a preview sho
   await page.getByRole("button", { name: "Create rule" }).click();
   await page.getByRole("heading", { name: "no-permanent-admin" }).waitFor();
 
+  await page.getByText("Checking existing access…").waitFor();
+  await scan(console.api);
   const violations = page.getByRole("region", { name: "Would be refused today" });
   const rows = violations.getByRole("table", { name: "Violations" }).getByRole("row");
   await rows.filter({ hasText: "on-call on Payments" }).getByText(message).waitFor();
@@ -114,6 +117,8 @@ test("violations are refreshed, and a member sees no rules", async () => {
   const { page, go, complaints } = await console.visit(org.owner.token, onPhone);
   await go(`/${org.name}/rules/violations`);
   await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByText("Checking existing access against the rules.").waitFor();
+  await scan(console.api);
   await page.getByText(/^Checked /).waitFor();
   await page.getByText("No violations").waitFor();
   await expectAccessible(page);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, expect } from "vitest";
 import type { Json } from "../../support/api.ts";
 import { data, resource } from "../../support/builders.ts";
+import { seatIn } from "../../support/offers.ts";
 import type { Console } from "./browser.ts";
 import { type Scene, setScene } from "./scene.ts";
 
@@ -66,6 +67,7 @@ class Register {
       set: set.id,
       pool: await this.makePool(`${inAcme}/agent-pools`, "agent-pools"),
       token: token.id,
+      ...(await this.#makeGovernance(scene)),
       state: scene.state,
       run: run.id,
       secret: /cadastre-([^/]+)$/.exec(membership.attributes["invitation-url"])?.[1],
@@ -77,6 +79,17 @@ class Register {
     const pool = await this.#make(list, "agent-pools", { name: "cellar" });
     await this.#make(`/${one}/${pool.id}/authentication-tokens`, "authentication-tokens", { description: "rack 7" });
     return pool.id;
+  }
+
+  /** The rule is disabled, so that it changes no other page. */
+  async #makeGovernance({ teams }: Scene): Promise<Record<string, string>> {
+    const eligible = { "eligible-teams": { data: [{ type: "teams", id: teams["billing-developers"] }] } };
+    const offered = { name: "Network on call", changes: [seatIn(teams["network-ops"]!)], "duration-seconds-max": 3600 };
+    const offer = await this.#make(`${inAcme}/access-offers`, "access-offers", offered, eligible);
+    const policy = "forbid (principal, action, resource) unless { context has reason };";
+    const ruled = { name: "reasons", policy, enforcement: "advise", enabled: false };
+    const rule = await this.#make(`${inAcme}/access-rules`, "access-rules", ruled);
+    return { offer: offer.id, rule: rule.id };
   }
 
   async #makeConnections({ teams, projects }: Scene): Promise<void> {
