@@ -16,6 +16,9 @@ export function organizationActions(organization: string, rights: Rights, manage
     [rights?.["can-manage-memberships"], "Invite member", paths.opening(paths.people(organization), "invite")],
     [managesProject, "Grant access", paths.grant(organization)],
     [true, "Request access", paths.requestAccess(organization)],
+    [true, "Break glass", paths.accessOffers(organization)],
+    [rights?.["can-create-team"], "New offer", paths.newAccessOffer(organization)],
+    [rights?.["can-update"], "New rule", paths.newAccessRule(organization)],
     [managesProject, "Move workspaces", paths.move(organization)],
     [true, "Create token", paths.opening(paths.tokens(organization), "create")],
   ];
