@@ -26,6 +26,25 @@ const listed = async (of: Org = org) =>
     ),
   }));
 
+it("filter[rule] lists those of one rule", async () => {
+  const own = await api.makeOrganization();
+  const team = await api.makeTeam(own.name);
+  await api.makeTeamToken(team.id);
+  await api.makeTeamProject((await api.makeProject(own.name)).id, team.id, { access: "admin" });
+  const [admins, tokens] = [await makeRule(own, noAdmins), await makeRule(own, noTokens)];
+  await scan(api);
+  expect(await violationsOf(own)).toMatchObject({ meta: { pagination: { "total-count": 2 } } });
+  for (const [{ id }, kind] of [
+    [admins, "grant"],
+    [tokens, "token"],
+  ] as const)
+    expect(await violationsOf(own, `?filter[rule]=${id}`)).toMatchObject({
+      data: [{ attributes: { kind }, relationships: { rule: { data: { id } } } }],
+      meta: { pagination: { "total-count": 1 } },
+    });
+  expect((await violationsOf(own, "?filter[rule]=arul-1234567890abcdef")).data).toEqual([]);
+});
+
 describe("the job access-violations", () => {
   it("lists a grant, a seat and tokens that enabled rules would refuse, with the rule's message", async () => {
     const project = await api.makeProject(org.name);
