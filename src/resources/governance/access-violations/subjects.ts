@@ -1,11 +1,11 @@
 /** Reads the grants, seats and tokens of an organization in pages, as the actions that would give them today. */
 import { type Kysely, sql } from "kysely";
-import { type Mask, permissionNames, permissionValue } from "../../../access/permission-set.ts";
+import { permissionSteps } from "../../../access/levels.ts";
 import { nowParameter } from "../../../database/now-parameter.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
-import { kebab } from "../../../kernel/names.ts";
+import { seatChange } from "../../identity/teams/ruled-changes.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import type { RuledChange } from "../../shared/hooks.ts";
 import type { RuledAction, RulePrincipal } from "../access-rules/reads.ts";
@@ -81,7 +81,7 @@ const grantReader =
         resource: { type, id: targetId },
         teamId,
         access,
-        permissions: grantedPermissions(permissions),
+        permissions: permissionSteps(type, permissions),
         expiresAt,
         reason,
       }),
@@ -106,15 +106,7 @@ const readSeats: SubjectReader = async (tx, page) => {
   return rows.map(({ teamId, membershipId, userId, expiresAt, reason, ...origin }) => ({
     position: [teamId, membershipId],
     key: { ...noSubject, kind: "seat", subjectId: `${teamId}:${membershipId}`, teamId, membershipId },
-    action: actionOf(page, origin, {
-      action: "addMember",
-      resource: { type: "teams", id: teamId },
-      teamId,
-      ...(userId !== null && { userId }),
-      permissions: [],
-      expiresAt,
-      reason,
-    }),
+    action: actionOf(page, origin, seatChange("addMember", teamId, { userId, expiresAt, reason })),
   }));
 };
 
@@ -152,14 +144,6 @@ const tokenReader =
       ),
     }));
   };
-
-const grantedPermissions = (mask: Mask): string[] =>
-  permissionNames.flatMap((name) => {
-    const value = permissionValue(mask, name);
-    return value === false || value === "none"
-      ? []
-      : [kebab(name), ...(value === true ? [] : [`${kebab(name)}:${value}`])];
-  });
 
 function actionOf(
   { organizationId }: SubjectPage,

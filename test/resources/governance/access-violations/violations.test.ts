@@ -1,7 +1,7 @@
 /** Violations: access that an enabled rule would refuse today is listed for owners, and leaves the list when it is in order. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi, type Json } from "../../../support/api.ts";
-import { data, details, type Org, resource } from "../../../support/builders.ts";
+import { data, details, onProject, type Org, resource } from "../../../support/builders.ts";
 import { inMs } from "../../../support/clock.ts";
 import { makeRule, scan, violationsOf } from "./support.ts";
 
@@ -188,17 +188,60 @@ describe("the job access-violations", () => {
     expect(await listed(own)).toHaveLength(2);
   });
 
-  it("needs statements by batches and not by grants", async () => {
+  it("leaves out what an approved request gave, but not what break-glass access did", async () => {
+    const own = await api.makeOrganization();
+    const team = await api.makeTeam(own.name, { visibility: "organization" });
+    const grant = onProject(own.defaultProjectId, team.id);
+    await makeRule(own, noAdmins, { enforcement: "approval" });
+    const requester = await api.makeMember(own.name, [
+      (await api.makeTeam(own.name, { "organization-access": { "read-projects": true } })).id,
+    ]);
+    const change = {
+      method: "POST",
+      path: "/api/v2/team-projects",
+      body: resource("team-projects", { access: "admin" }, grant),
+    };
+    const body = resource("access-requests", { reason: "a test", changes: [change] });
+    const request = data(await requester.post(`/organizations/${own.name}/access-requests`, body));
+    const { attributes } = data(await own.owner.get(`/access-requests/${request.id}`));
+    const decision = resource("access-requests", { "access-version": attributes["access-version"] });
+    data(await own.owner.post(`/access-requests/${request.id}/actions/approve`, decision));
+    await scan(api);
+    expect(await listed(own)).toEqual([]);
+    await api.database.write((tx) =>
+      tx.db.updateTable("accessRequests").set({ decidedById: null }).where("id", "=", request.id).execute(),
+    );
+    await own.owner.post(`/organizations/${own.name}/access-violations/actions/refresh`);
+    await scan(api);
+    expect(await listed(own)).toMatchObject([{ kind: "grant", team: team.id, project: own.defaultProjectId }]);
+  });
+
+  it("computes again after an hour", async () => {
     const own = await api.makeOrganization();
     await makeRule(own, noAdmins);
+    await scan(api);
+    const setComputed = (computedMs: number) =>
+      api.database.write((tx) =>
+        tx.db.updateTable("accessViolationScans").set({ computedMs }).where("organizationId", "=", own.id).execute(),
+      );
+    const longAgo = Date.now() - hourMs;
+    await setComputed(longAgo);
+    await scan(api);
+    expect(Date.parse((await violationsOf(own)).meta["computed-at"])).toBeGreaterThan(longAgo);
+  });
+
+  it("needs statements by batches and not by grants", async () => {
     const counted = async (projects: number) => {
+      const own = await api.makeOrganization();
       const team = await api.makeTeam(own.name);
       for (let made = 0; made < projects; made += 1)
         await api.makeTeamProject((await api.makeProject(own.name)).id, team.id, { access: "admin" });
-      await own.owner.post(`/organizations/${own.name}/access-violations/actions/refresh`);
+      await makeRule(own, noAdmins);
       const before = api.database.statementCount();
       await scan(api);
-      return api.database.statementCount() - before;
+      const statements = api.database.statementCount() - before;
+      expect(await violationsOf(own)).toMatchObject({ meta: { pagination: { "total-count": projects } } });
+      return statements;
     };
     const few = await counted(2);
     expect(await counted(20)).toBe(few);
