@@ -8,7 +8,7 @@ export type RequestEvent = AccessRequestTriggerEvent & { readonly organizationNa
 export function requestHeading({ trigger, requestedBy, status }: RequestEvent): string {
   if (trigger === "access-request:break-glass") return `${requestedBy} used break-glass access`;
   return trigger === "access-request:created"
-    ? `${requestedBy} requests access`
+    ? `${requestedBy} asks for access`
     : `The access request of ${requestedBy} is ${status}`;
 }
 

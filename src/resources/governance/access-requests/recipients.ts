@@ -28,16 +28,16 @@ const likelyTeams = () => sql`(
   union all
   select g.team_id from access_request_requirements as need
   inner join team_projects as g on g.organization_id = r.organization_id and g.project_id = need.subject_id
-  where need.request_id = r.id and need.kind = 'project'
+  where need.request_id = r.id and need.kind = 'project' and ${inForce("g")}
   union all
   select g.team_id from access_request_requirements as need
   inner join workspaces as w on w.id = need.subject_id
   inner join team_projects as g on g.organization_id = r.organization_id and g.project_id = w.project_id
-  where need.request_id = r.id and need.kind = 'workspace'
+  where need.request_id = r.id and need.kind = 'workspace' and ${inForce("g")}
   union all
   select g.team_id from access_request_requirements as need
   inner join team_workspaces as g on g.organization_id = r.organization_id and g.workspace_id = need.subject_id
-  where need.request_id = r.id and need.kind = 'workspace'
+  where need.request_id = r.id and need.kind = 'workspace' and ${inForce("g")}
   union all
   select party.subject_id from access_request_parties as party
   where party.request_id = r.id and party.role = ${sql.lit(partyRoles.approverTeam)})`;

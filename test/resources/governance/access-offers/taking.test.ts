@@ -1,8 +1,9 @@
 /** Taking offers: requests with a copy of the changes, approvals by approver teams, and what refuses them. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
+import { openDatabase } from "../../../../src/database/engines/open.ts";
+import { type Answer, type Caller, type Json, startApiOn, useApi } from "../../../support/api.ts";
 import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
-import { inMs } from "../../../support/clock.ts";
+import { atTime, inMs } from "../../../support/clock.ts";
 import { grantOn, makeOffer, membershipIn, seatIn, takeBody, teamsNamed } from "../../../support/offers.ts";
 
 const api = useApi();
@@ -242,5 +243,16 @@ describe("break-glass", () => {
     const before = await countRequests();
     expect((await take(dev, made)).status).toBe(409);
     expect([await isMember(dev), await countRequests()]).toEqual([false, before]);
+  });
+
+  it("the seat ends on time, also if the server that gave it has stopped", async () => {
+    const database = openDatabase(api.address);
+    const dying = await startApiOn({ address: api.address, database, drop: () => database.close() });
+    const made = await make({ approvals: "none" });
+    expect((await take(dying.as(dev.token), made, { "duration-seconds": 300 })).status).toBe(201);
+    await dying.stop();
+    const end = inMs(300_000);
+    await atTime(inMs(240_000), async () => expect(await isMember(dev)).toBe(true));
+    await atTime(end, async () => expect(await isMember(dev)).toBe(false));
   });
 });
