@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../../src/database/engines/open.ts";
 import { type Answer, type Caller, type Json, startApiOn, useApi } from "../../../support/api.ts";
-import { data, details, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { data, details, type Member, type Org, pointers, resource, unique } from "../../../support/builders.ts";
 import { atTime, inMs } from "../../../support/clock.ts";
 import { grantOn, makeOffer, membershipIn, seatIn, takeBody, teamsNamed } from "../../../support/offers.ts";
 
@@ -254,5 +254,38 @@ describe("break-glass", () => {
     const end = inMs(300_000);
     await atTime(inMs(240_000), async () => expect(await isMember(dev)).toBe(true));
     await atTime(end, async () => expect(await isMember(dev)).toBe(false));
+  });
+
+  const forbidSeats = async (enforcement: string, unless = ""): Promise<Json> => {
+    const scope = `resource == Team::"${onCall.id}"`;
+    const policy = `@message("Ask first.") forbid (principal, action == Action::"addMember", ${scope})${unless};`;
+    const rule = resource("access-rules", { name: unique("rule"), policy, enforcement });
+    return data(await org.owner.post(`/organizations/${org.name}/access-rules`, rule));
+  };
+
+  it.each(["forbid", "approval"])("403: a rule with %s refuses it, and no request remains", async (enforcement) => {
+    const made = await make({ approvals: "none" });
+    await forbidSeats(enforcement);
+    const before = await countRequests();
+    const answer = await take(dev, made);
+    expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringMatching(/Ask first/)]);
+    expect([await isMember(dev), await countRequests()]).toEqual([false, before]);
+  });
+
+  it("201: the rule exempts break-glass access, or its principal, who is the offer's last writer", async () => {
+    await forbidSeats("approval", " unless { context.breakGlass }");
+    expect((await take(dev, await make({ approvals: "none" }))).status).toBe(201);
+    await org.owner.delete(`/teams/${onCall.id}/relationships/users`, { data: [{ type: "users", id: dev.id }] });
+    await forbidSeats("forbid", ` when { principal != User::"${org.owner.id}" }`);
+    expect((await take(dev, await make({ approvals: "none" }))).status).toBe(201);
+  });
+
+  it("a rule with approval lets an approver team approve", async () => {
+    const made = await withApprovers();
+    await forbidSeats("approval");
+    const { id, attributes } = data(await take(dev, made));
+    expect(attributes.rules).toMatchObject([{ message: "Ask first.", enforcement: "approval" }]);
+    expect((await approve(approver, id)).status).toBe(200);
+    expect(await isMember(dev)).toBe(true);
   });
 });
