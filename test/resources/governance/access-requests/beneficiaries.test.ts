@@ -21,7 +21,8 @@ const grant = fc.record({
   where: fc.constantFrom("project 0", "project 1", "workspace"),
   end: fc.constantFrom(...hours),
 });
-const seat = fc.record({ team: fc.nat(2), person: fc.nat(2), end: fc.constantFrom(...hours) });
+/** The last person is an owner, who can make every change, and is in teams more often. */
+const seat = fc.record({ team: fc.nat(2), person: fc.constantFrom(0, 1, 2, 2, 2), end: fc.constantFrom(...hours) });
 const change = fc.oneof(
   grant.map((value) => ({ kind: "grant" as const, ...value })),
   grant.map((value) => ({ kind: "update" as const, ...value })),
@@ -34,8 +35,7 @@ const change = fc.oneof(
 const story = fc.record({
   grants: fc.array(grant, { maxLength: 5 }),
   seats: fc.array(seat, { maxLength: 5 }),
-  owner: fc.boolean(),
-  changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+  changes: fc.array(change, { minLength: 1, maxLength: 3 }),
 });
 
 interface Stage {
@@ -58,13 +58,13 @@ const grantBody = ({ projects, workspace, teams }: Stage, { team, level, where, 
 const typeAt = ({ where }: Json) => (where === "workspace" ? "team-workspaces" : "team-projects");
 const keyOf = ({ team, where }: Json) => `${team} ${where}`;
 
-async function makeStage({ grants, seats, owner }: Json): Promise<Stage> {
+async function makeStage({ grants, seats }: Json): Promise<Stage> {
   const org = await api.makeOrganization();
   const teams: string[] = [];
   for (let count = 0; count < 3; count += 1) teams.push((await api.makeTeam(org.name)).id);
   const people: Member[] = [];
   for (let count = 0; count < 3; count += 1)
-    people.push(await api.makeMember(org.name, owner && count === 2 ? [org.ownersTeamId] : []));
+    people.push(await api.makeMember(org.name, count === 2 ? [org.ownersTeamId] : []));
   const projects = [(await api.makeProject(org.name)).id, (await api.makeProject(org.name)).id];
   const workspace = (await api.makeWorkspace(org.name, {}, inProject(projects[0] ?? ""))).id;
   const records = new Map<string, string>();
@@ -179,7 +179,7 @@ it(
           return;
         }
       }),
-      { seed, numRuns: deep(25, 400) },
+      { seed, numRuns: deep(40, 400) },
     );
   },
   deep(120_000, 1_800_000),
