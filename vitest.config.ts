@@ -58,6 +58,7 @@ const gateOnly = [
   "test/contract/{stress,random-bodies,growth,etags}.test.ts",
   // Random input, an oracle, or thousands of rows; other files test the same by example.
   "test/resources/sharing/{access-previews/together,access-explanations/properties,access-explanations/matrix}.test.ts",
+  "test/resources/governance/access-rules/sequences.test.ts",
   "test/resources/governance/access-requests/beneficiaries.test.ts",
   "test/resources/register/workspaces/{access,search-oracle,large-organization,large-filters,lock-machine}.test.ts",
   "test/resources/register/workspace-moves/together.test.ts",
