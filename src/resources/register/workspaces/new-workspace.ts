@@ -63,7 +63,10 @@ export async function loadProjectForNewWorkspace(
     organizationKey: fold(organizationName),
     projectId: projectId ?? null,
     principal: principalOf(actor),
-    ...{ name, agentPoolId, oauthTokenId, sshKeyId },
+    name,
+    agentPoolId,
+    oauthTokenId,
+    sshKeyId,
   });
   if (row !== undefined) {
     const standing = checkedStandingOf(actor, row);

@@ -1,15 +1,13 @@
 /** Operations on workspaces: load → authorize → decide → write. */
 import { type Granted, withProofOf } from "../../../access/granted.ts";
-import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { pipelined } from "../../../database/pipelined.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { IncludedResource, UpdateAttributes } from "../../../jsonapi/define.ts";
-import { type AppError, type Fault, invalid, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
+import { type Fault, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { loadOrganization, refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
+import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
 import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
@@ -45,7 +43,6 @@ import {
   lookUpReferences,
   newWorkspaceView,
   type ReferenceLookup,
-  type ReferencesFound,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
@@ -71,17 +68,22 @@ export const workspaceResource = implement(workspaces, {
         createdAt: now(),
       };
       const projectDuration = project.autoDestroyActivityDuration;
-      const draft = newWorkspace(attributes, { identity, newestEngine: "", projectDuration, options, source });
+      const row = newWorkspace(attributes, { identity, newestEngine: "", projectDuration, options, source });
+      const { organizationId, engine, executionMode, overwritesExecutionMode, overwritesAgentPool, agentPoolId } = row;
       const execution = {
-        ...draft,
+        organizationId,
+        engine,
+        executionMode,
+        overwritesExecutionMode,
+        overwritesAgentPool,
+        agentPoolId,
         projectExecutionMode: project.defaultExecutionMode,
         projectAgentPoolId: project.defaultAgentPoolId,
         defaultExecutionMode: project.organizationExecutionMode,
         defaultAgentPoolId: project.organizationAgentPoolId,
       };
       // The version depends on the mode, which follows from the other attributes.
-      const engineVersion = draft.engineVersion || (await defaultEngineVersion(tx, context, execution, siteOffers));
-      const row = { ...draft, engineVersion };
+      row.engineVersion ||= await defaultEngineVersion(tx, context, execution, siteOffers);
       throwIfInvalid([
         ...workspaceFaults(attributes, row, executionModeOf(execution), options),
         ...referenceFaults(references, found),

@@ -160,18 +160,19 @@ export function workspaceViewIn(
   );
 }
 
-/** Not loaded: a new workspace has no grants, connections or retention policy of its own yet. */
+/** Not loaded: a new workspace has no grants, connections, lock or retention policy of its own yet. */
 export function newWorkspaceView(
   row: WorkspaceTable,
   project: ProjectOfNewWorkspace,
-  options: Context["options"],
+  { edition }: Context["options"],
 ): WorkspaceView {
-  const { access, standing, allowForceDeleteWorkspaces, assessmentsEnforced } = project;
-  const viewRow = {
+  const { inheritsProjectAutoDestroy, autoDestroyActivityDuration } = row;
+  const projectDuration = project.autoDestroyActivityDuration;
+  return {
     ...row,
     projectExecutionMode: project.defaultExecutionMode,
     projectAgentPoolId: project.defaultAgentPoolId,
-    projectDuration: project.autoDestroyActivityDuration,
+    projectDuration,
     projectDefaultsVersion: project.defaultsVersion,
     oauthClientId: null,
     oauthClientName: null,
@@ -184,15 +185,18 @@ export function newWorkspaceView(
     organizationDefaultsVersion: project.organizationDefaultsVersion,
     defaultExecutionMode: project.organizationExecutionMode,
     defaultAgentPoolId: project.organizationAgentPoolId,
-    allowForceDeleteWorkspaces,
-    assessmentsEnforced,
-    projectAccess: null,
-    workspaceAccess: null,
-    teamAccess: null,
-    isMember: 0,
-    ...noRestrictions,
+    allowForceDeleteWorkspaces: project.allowForceDeleteWorkspaces,
+    assessmentsEnforced: project.assessmentsEnforced,
+    access: project.access,
+    owner: project.standing.owner,
+    autoDestroyActivityDuration: effectiveDuration({
+      inheritsProjectAutoDestroy,
+      autoDestroyActivityDuration,
+      projectDuration,
+    }),
+    edition,
+    webhookUrl: null,
   };
-  return toWorkspaceView(viewRow, { access, owner: standing.owner, allowForceDeleteWorkspaces }, options);
 }
 
 /** A condition on `w`; undefined when the caller can read all workspaces. */
