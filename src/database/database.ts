@@ -21,6 +21,11 @@ export interface Tx {
   readonly db: Kysely<Schema>;
   readonly dialect: Dialect;
   readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
+  /**
+   * For the last writes of a transaction, whose results nobody needs: prepared statements resolve without rows as soon as they are sent, and
+   * the COMMIT follows in the same packet. It throws their errors. Undefined where a statement has no round trip.
+   */
+  readonly withCommit?: Tx;
   /** Only where `Database.snapshotId` needs a statement, and outside of transactions. */
   readonly commits?: CommitObserver;
   /** Never runs if the transaction is rolled back. Only in transactions. */

@@ -67,7 +67,7 @@ const onPostgres = () => {
     expect(packets[0]).not.toContain("written-");
   });
 
-  it("creates a workspace in five round trips, with the one that authenticates", async () => {
+  it("creates a workspace in three round trips, with the one that authenticates", async () => {
     const organization = data(
       await behindGate.admin.post("/organizations", resource("organizations", { name: unique("org"), email: "a@b.c" })),
     ).id;
@@ -78,7 +78,7 @@ const onPostgres = () => {
           resource("workspaces", { name: unique("w") }),
         ),
       );
-    expect(await packetsOf(create)).toHaveLength(5);
+    expect(await packetsOf(create)).toHaveLength(3);
   });
 
   it("retries on another connection when one is cut between BEGIN and the first statement", async () => {
@@ -118,6 +118,87 @@ const onPostgres = () => {
     expect(await isStored(name)).toBe(false);
     await database.write((tx) => setMeta(tx, name));
     expect(await isStored(name)).toBe(true);
+  });
+
+  const setWithCommit = (tx: Tx, name: string) => setMeta(tx.withCommit as Tx, name);
+
+  it("sends COMMIT with the last writes", async () => {
+    const packets = await packetsOf(() =>
+      database.write(async (tx) => {
+        await setWithCommit(tx, unique("last"));
+        await setWithCommit(tx, unique("last"));
+      }),
+    );
+    expect(packets).toEqual([expect.stringContaining("BEGIN"), expect.stringMatching(/last-[^]*last-[^]*COMMIT/)]);
+  });
+
+  it("throws the first error of writes that were sent with COMMIT, and stores none of them", async () => {
+    const name = unique("twice");
+    const writing = database.write(async (tx) => {
+      await setWithCommit(tx, name);
+      await setWithCommit(tx, name);
+      await setWithCommit(tx, unique("behind"));
+    });
+    await expect(writing).rejects.toMatchObject({ code: "invalid" });
+    expect(await isStored(name)).toBe(false);
+    await database.write((tx) => setWithCommit(tx, name));
+    expect(await isStored(name)).toBe(true);
+  });
+
+  it("throws the error of a write that was sent with COMMIT at a statement behind it", async () => {
+    const name = unique("behind");
+    const writing = database.write(async (tx) => {
+      await setWithCommit(tx, name);
+      await setWithCommit(tx, name);
+      await expect(valueOf(tx, { name })).rejects.toMatchObject({ code: "invalid" });
+      throw new Error("seen");
+    });
+    await expect(writing).rejects.toThrow("seen");
+    expect(await isStored(name)).toBe(false);
+  });
+
+  it("checks writes that are sent with COMMIT before it sends COMMIT", async () => {
+    const name = unique("unchecked");
+    let noted = 0;
+    const commitCheck = () => ({
+      note: () => void (noted += 1),
+      beforeCommit: () => {
+        throw new Error(`refused after ${noted}`);
+      },
+    });
+    const writing = database.write((tx) => setWithCommit(tx, name), { commitCheck });
+    await expect(writing).rejects.toThrow("refused after 1");
+    expect(await isStored(name)).toBe(false);
+  });
+
+  it("sends no COMMIT behind a write that could not be sent", async () => {
+    const name = unique("unsent");
+    const unsendable = {
+      toPostgres: () => {
+        throw new Error("not a value");
+      },
+    };
+    const writing = database.write(async (tx) => {
+      await setWithCommit(tx, name);
+      await setMeta(tx.withCommit as Tx, unique("unsendable"), unsendable as never);
+    });
+    await expect(writing).rejects.toThrow("not a value");
+    expect(await isStored(name)).toBe(false);
+  });
+
+  it("reports an unknown outcome, without a retry, when the connection is cut at writes that are sent with COMMIT", async () => {
+    const name = unique("unknown");
+    let attempts = 0;
+    atFirst("COMMIT", (_, connection) => {
+      connection.cut();
+      return false;
+    });
+    const writing = database.write(async (tx) => {
+      attempts += 1;
+      await setWithCommit(tx, name);
+    });
+    await expect(writing).rejects.toThrow(/outcome is unknown/);
+    expect(attempts).toBe(1);
   });
 
   it("refuses a statement that comes during or after the COMMIT, which would be committed alone", async () => {

@@ -5,7 +5,7 @@ import type pg from "pg";
 import type { CommitCheck } from "../database.ts";
 import { hasGenericPlanHint, postgresDialect } from "../dialect.ts";
 import { type Fence, type FenceState, fenceStateStatement } from "../fence.ts";
-import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
+import { classify, DatabaseSilent, endsConnection, isAnswer, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { pipelined } from "../pipelined.ts";
 import {
   type StatementOptions,
@@ -73,6 +73,9 @@ export class PostgresConnection implements DatabaseConnection {
   #begun: Promise<void> | undefined;
   /** COMMIT or ROLLBACK was sent: a further statement would be committed alone. */
   #hasEnded = false;
+  /** Sent by `send`. */
+  #unanswered: Promise<unknown>[] = [];
+  #hasFailed = false;
   #isBroken = false;
   check: CommitCheck | undefined;
 
@@ -116,16 +119,20 @@ export class PostgresConnection implements DatabaseConnection {
   /** Throws `unavailable` if the outcome is unknown. */
   async commit(): Promise<void> {
     if (this.#begun !== undefined) await this.waitForBegin();
+    // A statement that failed before it was sent would be missing in what is committed.
+    if (this.#hasFailed) await this.#waitForUnanswered();
     this.#hasEnded = true;
-    let command: string;
-    try {
-      ({ command } = await this.#run("COMMIT"));
-    } catch (error) {
-      throw this.#transaction === "reading" || isRefusal(error) ? error : outcomeUnknown(error);
+    const [written, committed] = await Promise.allSettled([this.#waitForUnanswered(), this.#run("COMMIT")]);
+    // PostgreSQL answers a COMMIT after a failed statement with ROLLBACK, without an error.
+    if (written.status === "rejected" && (committed.status === "fulfilled" || isAnswer(written.reason)))
+      throw written.reason;
+    if (committed.status === "rejected") {
+      const { reason } = committed;
+      throw this.#transaction === "reading" || isRefusal(reason) ? reason : outcomeUnknown(reason);
     }
     if (this.#transaction === "writing") this.#options.statements.commits += 1;
-    // PostgreSQL answers a COMMIT after a failed statement with ROLLBACK, without an error.
-    if (command !== "COMMIT") throw new Error("COMMIT was sent after a statement of the transaction had failed");
+    if (committed.value.command !== "COMMIT")
+      throw new Error("COMMIT was sent after a statement of the transaction had failed");
   }
 
   async rollback(): Promise<void> {
@@ -146,6 +153,28 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const executing = this.#executeStatement<R>(query);
+    if (this.#unanswered.length > 0) await pipelined([this.#waitForUnanswered(), executing]);
+    const result = await executing;
+    this.check?.note(query, result);
+    return result;
+  }
+
+  /** Resolves when the statement is sent, without rows. The next statement, or the COMMIT, throws its error. */
+  async send(query: CompiledQuery): Promise<QueryResult<never>> {
+    if (this.#begun !== undefined) await this.waitForBegin();
+    const executing = this.#executeStatement(query);
+    executing.catch(() => {});
+    this.#unanswered.push(executing);
+    this.check?.note(query, presumedResult);
+    return { rows: [] };
+  }
+
+  async #waitForUnanswered(): Promise<void> {
+    await pipelined(this.#unanswered.splice(0));
+  }
+
+  async #executeStatement<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#hasEnded) throw new Error("a statement was sent after its transaction had ended");
     const { statements } = this.#options;
     statements.count += 1;
@@ -153,13 +182,11 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       const { rows, rowCount, shape } = await this.#runInTransaction(query, statement);
       if (statement !== undefined) statement.shape = shape;
-      const answer = { rows: rows as R[], numAffectedRows: BigInt(rowCount) };
-      this.check?.note(query, answer);
-      return answer;
+      return { rows: rows as R[], numAffectedRows: BigInt(rowCount) };
     } catch (error) {
       if (isStalePlan(error)) {
         statements.renew();
-        if (this.#transaction === "none") return this.executeQuery(query);
+        if (this.#transaction === "none") return this.#executeStatement(query);
       }
       const failure = classify(error);
       const isRetried = failure.kind === "retry" || (failure.kind === "lost" && this.#transaction !== "none");
@@ -236,6 +263,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       return await send(client);
     } catch (error) {
+      this.#hasFailed = true;
       const actual = wait.isGivenUp ? new DatabaseSilent(wait.ms()) : error;
       // The driver's stack ends where it read the response.
       if (actual instanceof Error) Error.captureStackTrace(actual);
@@ -246,6 +274,9 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 }
+
+/** A statement without a result yet is checked as if it wrote a row. */
+const presumedResult = { rows: [], numAffectedRows: 1n };
 
 const isReading = (text: string): boolean => hasGenericPlanHint(text) || /^\s*select\b/i.test(text);
 

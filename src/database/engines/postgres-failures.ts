@@ -1,4 +1,5 @@
 /** Classifies the errors of PostgreSQL and of the connection to it. */
+import { AppError } from "../../kernel/errors.ts";
 import type { Failure } from "./transactions.ts";
 import { SemaphoreTimeout } from "./semaphore.ts";
 
@@ -70,6 +71,12 @@ const connectionEndingCodes = new Set(["25P03", "25006"]);
 export function endsConnection(error: unknown): boolean {
   const { code = "" } = error as EngineError;
   return error instanceof DatabaseSilent || classify(error).kind === "lost" || connectionEndingCodes.has(code);
+}
+
+/** Sent by the server: the statement had no effect, and a COMMIT behind it commits nothing. */
+export function isAnswer(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.internal : error;
+  return (cause as EngineError | undefined)?.severity !== undefined;
 }
 
 /** The connection is intact and nothing was committed. Any other error of a COMMIT leaves the outcome unknown. */

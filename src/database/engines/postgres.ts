@@ -268,7 +268,9 @@ export function openPostgres(url: string, overrides: Partial<PostgresLimits> = {
             if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
             const connection = await connectionOf(tx);
             const execute = <Row>(query: CompiledQuery) => connection.executeQuery<Row>(query);
-            const run = () => work({ db: tx, dialect: postgresDialect, execute, afterCommit });
+            const send = (query: CompiledQuery) => connection.send(query);
+            const common = { db: tx, dialect: postgresDialect, afterCommit };
+            const run = () => work({ ...common, execute, withCommit: { ...common, execute: send } });
             return withCommitCheck(connection, commitCheck, run);
           }),
         );

@@ -94,11 +94,8 @@ export interface EngineOffers {
   readonly versionsFingerprint: string;
 }
 
-/** Of the pool whose agents execute a workspace's runs: null for the site's. */
-export interface ExecutingPool {
-  readonly organizationId: string;
-  readonly agentPoolId: string | null;
-}
+/** The pool whose agents execute a workspace's runs: null for the site's. */
+export type ExecutingPool = { readonly organizationId: string; readonly agentPoolId: string } | null;
 
 export interface RunHooks {
   /** What the agents of a pool can execute. */

@@ -61,16 +61,23 @@ export async function loadOrganizationToAudit(
   return authorizeOrganization(organization, "can-manage-auditing");
 }
 
-/** Call after adding a workspace, with the organization locked if it has a limit. Throws `conflict`. */
+/** Call after adding a workspace. Where there is a limit, only one transaction at a time passes, so that the count is exact. Throws `conflict`. */
 export async function refuseWorkspacesBeyondLimit(
   tx: Tx,
-  { id, workspaceLimit }: Pick<OrganizationTable, "id" | "workspaceLimit">,
+  { organizationId, workspaceLimit }: Pick<OrganizationTable, "workspaceLimit"> & { readonly organizationId: string },
 ): Promise<void> {
   if (!workspaceLimit) return;
+  // The last in the lock order.
+  await tx.db
+    .selectFrom("accessVersions as a")
+    .select("a.version")
+    .where("a.organizationId", "=", organizationId)
+    .modifyEnd(tx.dialect.lockRows("a", "change"))
+    .execute();
   const { count } = await tx.db
     .selectFrom("projects")
     .select((select) => select.fn.sum<number>("workspaceCount").as("count"))
-    .where("organizationId", "=", id)
+    .where("organizationId", "=", organizationId)
     .executeTakeFirstOrThrow();
   if (Number(count) > workspaceLimit)
     throw conflict(

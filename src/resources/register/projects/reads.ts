@@ -1,6 +1,6 @@
 /** Loads projects for other resources and checks permissions on them. */
 import type { Actor } from "../../../access/actor.ts";
-import { authorize, type Granted } from "../../../access/granted.ts";
+import { authorize, type Granted, withProofOf } from "../../../access/granted.ts";
 import {
   isProjectAdmin,
   type ProjectPermission,
@@ -10,11 +10,12 @@ import {
 import type { Tx } from "../../../database/database.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RowLock } from "../../shared/locks.ts";
 import type { ProjectView } from "./definition.ts";
 import { findProject, findProjects } from "./store.ts";
+
+export { type ProjectViewRow, projectsForActor, toProjectView } from "./store.ts";
 
 /** Throws `not-found` where the caller can't read the project. */
 export async function loadProject(
@@ -54,25 +55,18 @@ export async function readableProjects(
 }
 
 /** Undefined if the caller can't see the named project. Throws `forbidden`. */
-export async function loadProjectForNewWorkspace(
-  tx: Tx,
-  context: Pick<Context, "actor">,
-  organization: OrganizationView,
-  projectId: string | undefined,
-): Promise<Granted<ProjectView, "can-create-workspace"> | undefined> {
-  // An organization with a workspace limit creates workspaces one at a time, so that the count is exact.
-  const lock = organization.workspaceLimit ? "exclusive" : "change";
-  const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, lock);
-  const isNamed = projectId !== undefined;
-  const isVisible =
-    project?.organizationId === organization.id && (!isNamed || projectPermissions(project.access)["can-read"]);
-  if (project === undefined || !isVisible) return undefined;
+export function authorizeNewWorkspace<Project extends ProjectView>(
+  project: Project,
+  isNamed: boolean,
+): Granted<Project, "can-create-workspace"> | undefined {
+  const permissions = projectPermissions(project.access);
+  if (isNamed && !permissions["can-read"]) return undefined;
   const where = isNamed ? "this project" : "the default project. Name a project in which you can";
-  if (!projectPermissions(project.access)["can-create-workspace"])
+  if (!permissions["can-create-workspace"])
     throw forbidden(
       `You can't create workspaces in ${where}. Creating a workspace needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
-  return authorizeProject(project, "can-create-workspace");
+  return withProofOf(authorizeProject(project, "can-create-workspace"), project);
 }
 
 /** Locks in the order of ids. */

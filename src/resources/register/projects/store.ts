@@ -22,12 +22,12 @@ import type { ProjectView } from "./definition.ts";
 import type { OrganizationDefaults } from "./execution.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
 
-interface ProjectViewRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingInput {
+export interface ProjectViewRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingInput {
   readonly projectAccess: number | null;
   readonly expiredTeamAccessCount: number;
 }
 
-function projectsForActor(db: Kysely<Schema>, principal: string) {
+export function projectsForActor(db: Kysely<Schema>, principal: string) {
   return db
     .selectFrom("projects as p")
     .innerJoin("organizations as o", openWithId("p.organizationId"))
@@ -57,7 +57,7 @@ export async function findProject(
   return row && toProjectView(actor, row);
 }
 
-function toProjectView(actor: Actor, row: ProjectViewRow): ProjectView {
+export function toProjectView<Row extends ProjectViewRow>(actor: Actor, row: Row): Row & ProjectView {
   return { ...row, access: effectiveAccess(checkedStandingOf(actor, row).organizationWideMask, row.projectAccess) };
 }
 

@@ -1,7 +1,6 @@
 /** The engine version of a new workspace that doesn't name one: the newest that can be executed. */
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import type { EngineOffers } from "../../shared/hooks.ts";
 import { newestExecutable, newestRelease } from "../../site/terraform-versions/reads.ts";
@@ -19,12 +18,10 @@ interface SentExecution {
 export async function likelyEngineOffers(
   tx: Tx,
   { hooks, options }: Pick<Context, "hooks" | "options">,
-  organization: Pick<OrganizationView, "id" | "defaultExecutionMode">,
-  { engine, engineVersion, executionMode = organization.defaultExecutionMode }: SentExecution,
+  { engine = null, engineVersion, executionMode = "remote" }: SentExecution,
 ): Promise<EngineOffers | undefined> {
   if (engineVersion !== undefined || executionMode !== "remote") return undefined;
-  const product = engineOf({ engine: engine ?? null }, options);
-  return hooks.runs.engineOffers(tx, product, { organizationId: organization.id, agentPoolId: null });
+  return hooks.runs.engineOffers(tx, engineOf({ engine }, options), null);
 }
 
 /** `siteOffers`: the result of `likelyEngineOffers`. */
@@ -39,8 +36,8 @@ export async function defaultEngineVersion(
   const engine = engineOf(workspace, options);
   const { organizationId } = workspace;
   const agentPoolId = mode === "agent" ? agentPoolOf(workspace) : null;
-  const known = agentPoolId === null ? siteOffers : undefined;
-  const offers = known ?? (await hooks.runs.engineOffers(tx, engine, { organizationId, agentPoolId }));
+  const pool = agentPoolId === null ? null : { organizationId, agentPoolId };
+  const offers = (pool === null ? siteOffers : undefined) ?? (await hooks.runs.engineOffers(tx, engine, pool));
   return (await newestExecutable(tx, engine, offers)) ?? newestRelease(tx);
 }
 

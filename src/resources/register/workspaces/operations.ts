@@ -1,19 +1,17 @@
 /** Operations on workspaces: load → authorize → decide → write. */
 import { type Granted, withProofOf } from "../../../access/granted.ts";
-import { hasPermission } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { pipelined } from "../../../database/pipelined.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { IncludedResource, UpdateAttributes } from "../../../jsonapi/define.ts";
-import { type AppError, type Fault, invalid, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
+import { type Fault, throwIfInvalid, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { loadOrganization, refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
+import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
 import { type ExtraAuditAttributes, recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
+import { loadProjectToMoveInto } from "../projects/reads.ts";
 import { adjustWorkspaceCount, moveWorkspaceCounts } from "../projects/writes.ts";
 import { repositoryJobs, type ScopeTarget } from "../../shared/hooks.ts";
 import { changesWithin, loadIncluded } from "../../shared/includes.ts";
@@ -27,12 +25,14 @@ import { defaultEngineVersion, likelyEngineOffers } from "./engine-version.ts";
 import { leaseFromBody } from "./lock-holder.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
+import { loadProjectForNewWorkspace } from "./new-workspace.ts";
 import { authorizeWorkspace, loadWorkspaceAfterLeaseExpiry, loadWorkspace } from "./reads.ts";
 import {
   changedWorkspace,
   newWorkspace,
   referenceFaults,
   referencesOf,
+  referencesOfNew,
   safeDeleteObstacle,
   scopeFaultsOf,
   workspaceFaults,
@@ -43,7 +43,6 @@ import {
   lookUpReferences,
   newWorkspaceView,
   type ReferenceLookup,
-  type ReferencesFound,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
@@ -56,32 +55,36 @@ export const workspaceResource = implement(workspaces, {
   async createWorkspace({ context, params, body }) {
     return writeAndWakeJobs(context, async (tx) => {
       const { attributes, relationships } = body;
-      const organization = await loadOrganization(tx, context, params.organizationName);
-      const projectId = relationships.project ?? organization.defaultProjectId;
-      const identity = { id: newId("workspaces"), organizationId: organization.id, projectId, createdAt: now() };
       const { options, source } = context;
-      const draftFor = (projectDuration: string | null) =>
-        newWorkspace(attributes, { identity, newestEngine: "", projectDuration, options, source });
-      const early = draftFor(null);
-      const references = referencesOf(undefined, early);
-      const [project, found, siteOffers] = await pipelined([
-        loadProjectForNewWorkspace(tx, context, organization, relationships.project ?? undefined),
-        lookUpReferences(tx, organization.id, references),
-        likelyEngineOffers(tx, context, organization, attributes),
+      const references = referencesOfNew(attributes);
+      const place = { organizationName: params.organizationName, projectId: relationships.project ?? undefined };
+      const [{ project, found }, siteOffers] = await pipelined([
+        loadProjectForNewWorkspace(tx, context, place, references),
+        likelyEngineOffers(tx, context, attributes),
       ]);
-      if (project === undefined) throw unknownProject(organization, references, found);
-      const duration = project.autoDestroyActivityDuration;
-      const draft = duration === null ? early : draftFor(duration);
+      const identity = {
+        id: newId("workspaces"),
+        organizationId: project.organizationId,
+        projectId: project.id,
+        createdAt: now(),
+      };
+      const projectDuration = project.autoDestroyActivityDuration;
+      const row = newWorkspace(attributes, { identity, newestEngine: "", projectDuration, options, source });
+      const { organizationId, engine, executionMode, overwritesExecutionMode, overwritesAgentPool, agentPoolId } = row;
       const execution = {
-        ...draft,
+        organizationId,
+        engine,
+        executionMode,
+        overwritesExecutionMode,
+        overwritesAgentPool,
+        agentPoolId,
         projectExecutionMode: project.defaultExecutionMode,
         projectAgentPoolId: project.defaultAgentPoolId,
-        defaultExecutionMode: organization.defaultExecutionMode,
+        defaultExecutionMode: project.organizationExecutionMode,
         defaultAgentPoolId: project.organizationAgentPoolId,
       };
       // The version depends on the mode, which follows from the other attributes.
-      const engineVersion = draft.engineVersion || (await defaultEngineVersion(tx, context, execution, siteOffers));
-      const row = { ...draft, engineVersion };
+      row.engineVersion ||= await defaultEngineVersion(tx, context, execution, siteOffers);
       throwIfInvalid([
         ...workspaceFaults(attributes, row, executionModeOf(execution), options),
         ...referenceFaults(references, found),
@@ -89,21 +92,21 @@ export const workspaceResource = implement(workspaces, {
       ]);
       const { tags = [], tagBindings } = relationships;
       if (row.vcsOauthTokenId === null && tags.length === 0 && !tagBindings?.length) {
-        const view = newWorkspaceView(row, project, organization, options);
-        await pipelined([
-          insertWorkspace(tx, project, row),
-          adjustWorkspaceCount(tx, project, project.id, 1),
-          recordWorkspaceChange(tx, context, { after: view }),
-        ]);
-        await refuseWorkspacesBeyondLimit(tx, organization);
+        const view = newWorkspaceView(row, project, options);
+        const last = tx.withCommit ?? tx;
+        await insertWorkspace(last, project, row);
+        await adjustWorkspaceCount(last, project, project.id, 1);
+        await recordWorkspaceChange(last, context, { after: view });
+        await refuseWorkspacesBeyondLimit(tx, project);
         return { view, isConnected: false };
       }
       const workspace = await insertWorkspace(tx, project, row);
+      // Lock order: the project before connections and tags.
+      await adjustWorkspaceCount(tx, project, project.id, 1);
       const isConnected = await notifyRepositoryChange(tx, context, workspace, undefined, row);
       await tagNewWorkspace(tx, workspace, tags);
       const bindings = await replaceBindings(tx, { workspace }, tagBindings);
-      await adjustWorkspaceCount(tx, project, project.id, 1);
-      await refuseWorkspacesBeyondLimit(tx, organization);
+      await refuseWorkspacesBeyondLimit(tx, project);
       const view = await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: view }, bindings);
       return { view, isConnected };
@@ -154,13 +157,6 @@ export const workspaceResource = implement(workspaces, {
   forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
   assignSshKey: ({ context, params, body }) => assignSshKey(context, params, body.data.attributes.id),
 });
-
-/** Reports a taken name only to callers who can read every workspace of the organization. */
-function unknownProject({ standing }: OrganizationView, { name }: ReferenceLookup, found: ReferencesFound): AppError {
-  const readsAll = hasPermission(standing.organizationWideMask, "runs", "read");
-  const nameFaults = readsAll ? referenceFaults({ name }, found) : [];
-  return invalid([relationshipFault("project", "Project does not exist in this organization"), ...nameFaults]);
-}
 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;

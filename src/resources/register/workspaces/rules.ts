@@ -169,6 +169,12 @@ export function referencesOf(before: WorkspaceTable | undefined, after: Workspac
   return { name: changed("name"), agentPoolId: changed("agentPoolId"), oauthTokenId: changed("vcsOauthTokenId") };
 }
 
+export const referencesOfNew = (attributes: NewWorkspaceAttributes): ReferenceLookup => ({
+  name: attributes.name,
+  agentPoolId: executionAfter(inheritedExecution, attributes).agentPoolId,
+  oauthTokenId: vcsAfter(noRepository, attributes.vcsRepo).vcsOauthTokenId,
+});
+
 export function referenceFaults(
   references: ReferenceLookup,
   existing: { nameTaken: boolean; agentPool: boolean; oauthToken: boolean },

@@ -1,5 +1,5 @@
 /** SQL of workspaces: loads them with the caller's access, and changes their own rows. */
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Expression, type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effectiveAccess } from "../../../access/effective.ts";
 import { type Granted, withProofOf } from "../../../access/granted.ts";
@@ -29,6 +29,7 @@ import type { ProjectView } from "../projects/definition.ts";
 import { effectiveDuration } from "./auto-destroy.ts";
 import { joinConnections, type ConnectedRow, type WorkspacesQuery } from "./connected.ts";
 import { hasLeaseExpired, unlocked } from "./lock-holder.ts";
+import type { ProjectOfNewWorkspace } from "./new-workspace.ts";
 import { readRunsBit } from "./readable.ts";
 import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
@@ -159,29 +160,43 @@ export function workspaceViewIn(
   );
 }
 
-/** Not loaded: a new workspace has no grants, connections or retention policy of its own yet. */
+/** Not loaded: a new workspace has no grants, connections, lock or retention policy of its own yet. */
 export function newWorkspaceView(
   row: WorkspaceTable,
-  project: ProjectView,
-  organization: OrganizationView,
-  options: Context["options"],
+  project: ProjectOfNewWorkspace,
+  { edition }: Context["options"],
 ): WorkspaceView {
-  const projectColumns = {
+  const { inheritsProjectAutoDestroy, autoDestroyActivityDuration } = row;
+  const projectDuration = project.autoDestroyActivityDuration;
+  return {
+    ...row,
     projectExecutionMode: project.defaultExecutionMode,
     projectAgentPoolId: project.defaultAgentPoolId,
-    projectDuration: project.autoDestroyActivityDuration,
+    projectDuration,
     projectDefaultsVersion: project.defaultsVersion,
-  };
-  const noConnections = {
     oauthClientId: null,
     oauthClientName: null,
     serviceProvider: null,
     httpUrl: null,
     retentionId: null,
     retentionKind: null,
+    organizationName: project.organizationName,
+    organizationFactsVersion: project.organizationFactsVersion,
+    organizationDefaultsVersion: project.organizationDefaultsVersion,
+    defaultExecutionMode: project.organizationExecutionMode,
+    defaultAgentPoolId: project.organizationAgentPoolId,
+    allowForceDeleteWorkspaces: project.allowForceDeleteWorkspaces,
+    assessmentsEnforced: project.assessmentsEnforced,
+    access: project.access,
+    owner: project.standing.owner,
+    autoDestroyActivityDuration: effectiveDuration({
+      inheritsProjectAutoDestroy,
+      autoDestroyActivityDuration,
+      projectDuration,
+    }),
+    edition,
+    webhookUrl: null,
   };
-  const connectedRow = { ...row, ...projectColumns, ...noConnections, projectAccess: null, workspaceAccess: null };
-  return { ...workspaceViewIn(connectedRow, organization, options), access: project.access };
 }
 
 /** A condition on `w`; undefined when the caller can read all workspaces. */
@@ -275,46 +290,38 @@ export interface ReferenceLookup {
   readonly sshKeyId?: string | null | undefined;
 }
 
-interface ReferenceQuery {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly agentPoolId: string;
-  readonly oauthTokenId: string;
-  readonly sshKeyId: string;
+export type ReferencesFound = Readonly<Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", boolean>>;
+export type ReferenceCounts = Record<keyof ReferencesFound, number>;
+
+export function referenceCounts(organizationId: Expression<string>, references: ReferenceLookup) {
+  const count = (table: string, column: string, value: string | null | undefined) =>
+    sql<number>`(select count(*) from ${sql.table(table)} where organization_id = ${organizationId} and ${sql.ref(column)} = ${value})`;
+  return [
+    count("workspaces", "name", references.name).as("nameTaken"),
+    count("agent_pools", "id", references.agentPoolId).as("agentPool"),
+    count("oauth_tokens", "id", references.oauthTokenId).as("oauthToken"),
+    count("ssh_keys", "id", references.sshKeyId).as("sshKey"),
+  ];
 }
 
-export type ReferencesFound = Readonly<Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", boolean>>;
-type ReferenceCounts = Record<keyof ReferencesFound, number>;
-
-const countReferences = prepared<ReferenceQuery, ReferenceCounts>((db, query) => {
-  const count = (table: string, column: string, value: string) =>
-    sql`(select count(*) from ${sql.table(table)} where organization_id = ${query.organizationId} and ${sql.ref(column)} = ${value})`;
-  const counts = sql<ReferenceCounts>`
-    select ${count("workspaces", "name", query.name)} as name_taken,
-      ${count("agent_pools", "id", query.agentPoolId)} as agent_pool,
-      ${count("oauth_tokens", "id", query.oauthTokenId)} as oauth_token,
-      ${count("ssh_keys", "id", query.sshKeyId)} as ssh_key`;
-  return { compile: () => counts.compile(db) };
+export const referencesFound = (counts: ReferenceCounts): ReferencesFound => ({
+  nameTaken: Number(counts.nameTaken) > 0,
+  agentPool: Number(counts.agentPool) > 0,
+  oauthToken: Number(counts.oauthToken) > 0,
+  sshKey: Number(counts.sshKey) > 0,
 });
+
+const countReferences = prepared<Required<ReferenceLookup> & { organizationId: string }, ReferenceCounts>((db, query) =>
+  db.selectNoFrom(referenceCounts(sql<string>`${query.organizationId}`, query)),
+);
 
 export async function lookUpReferences(
   tx: Tx,
   organizationId: string,
-  { name, agentPoolId, oauthTokenId, sshKeyId }: ReferenceLookup,
+  { name = "", agentPoolId = null, oauthTokenId = null, sshKeyId = null }: ReferenceLookup,
 ): Promise<ReferencesFound> {
-  const [row] = await countReferences(tx, {
-    organizationId,
-    name: name ?? "",
-    agentPoolId: agentPoolId ?? "",
-    oauthTokenId: oauthTokenId ?? "",
-    sshKeyId: sshKeyId ?? "",
-  });
-  return {
-    nameTaken: Number(row?.nameTaken) > 0,
-    agentPool: Number(row?.agentPool) > 0,
-    oauthToken: Number(row?.oauthToken) > 0,
-    sshKey: Number(row?.sshKey) > 0,
-  };
+  const [row] = await countReferences(tx, { organizationId, name, agentPoolId, oauthTokenId, sshKeyId });
+  return referencesFound(row as ReferenceCounts);
 }
 
 /** A run can't be deleted before its workspace. */

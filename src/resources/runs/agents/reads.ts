@@ -77,13 +77,8 @@ const findSiteOffers = prepared<object, OfferRow>((db) =>
 );
 
 /** What the agents of a pool can execute; if there is none at the moment, what the last one could. */
-export async function engineOffers(
-  tx: Tx,
-  product: string,
-  { organizationId, agentPoolId }: ExecutingPool,
-): Promise<EngineOffers> {
-  const find = agentPoolId === null ? findSiteOffers(tx, {}) : findPoolOffers(tx, { organizationId, agentPoolId });
-  const [row] = await find;
+export async function engineOffers(tx: Tx, product: string, pool: ExecutingPool): Promise<EngineOffers> {
+  const [row] = await (pool === null ? findSiteOffers(tx, {}) : findPoolOffers(tx, pool));
   const offers = (row?.byAgents ?? row?.byPools ?? "").split("\n").map(offerIn);
   return {
     versions: [...new Set(offers.flatMap((offer) => versionsIn(offer, product)))],

@@ -122,7 +122,8 @@ async function engineVersionFor(
   const engine = engineOf(workspace, context);
   const { organizationId } = workspace;
   const agentPoolId = executionModeOf(workspace) === "agent" ? agentPoolOf(workspace) : null;
-  return newestExecutable(tx, engine, await engineOffers(tx, engine, { organizationId, agentPoolId }), requested);
+  const pool = agentPoolId === null ? null : { organizationId, agentPoolId };
+  return newestExecutable(tx, engine, await engineOffers(tx, engine, pool), requested);
 }
 
 async function insertNewRun(
