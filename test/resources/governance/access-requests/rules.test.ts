@@ -1,0 +1,81 @@
+/** Access requests and access rules; approvals at a wrong time; `If-Match`. */
+import { beforeAll, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, details, inProject, type Member, type Org, resource } from "../../../support/builders.ts";
+import { approve, decide, makeRequest, readRequest } from "../../../support/access-requests.ts";
+import { joining, projectGrant } from "../../../support/previews.ts";
+
+const api = useApi();
+let org: Org;
+let requester: Member;
+let project: string;
+
+beforeAll(async () => {
+  org = await api.makeOrganization();
+  project = (await api.makeProject(org.name)).id;
+  await api.makeWorkspace(org.name, {}, inProject(project));
+  const readers = await api.makeTeam(org.name);
+  requester = await api.makeMember(org.name, [readers.id]);
+  await api.makeTeamProject(project, readers.id, { access: "read" });
+});
+
+const ask = async (more: object = {}, change?: Json) =>
+  makeRequest(requester, org.name, [change ?? projectGrant("write", (await api.makeTeam(org.name)).id, project)], more);
+
+async function withRule(name: string, policy: string, enforcement: string, work: (id: string) => Promise<void>) {
+  const attributes = { name, policy, enforcement };
+  const rule = data(await org.owner.post(`/organizations/${org.name}/access-rules`, resource("access-rules", attributes)));
+  await work(rule.id);
+  data(await org.owner.delete(`/access-rules/${rule.id}`));
+}
+
+it("lists the rules that match; one that forbids refuses the approval, and the request stays pending", async () => {
+  await withRule("frozen", `@message("Ask Ada.")\nforbid (principal, action, resource);`, "forbid", async (id) => {
+    const request = await ask();
+    const listed = [{ id, name: "frozen", message: "Ask Ada.", enforcement: "forbid" }];
+    expect(request.attributes.rules).toEqual(listed);
+    expect((await readRequest(org.owner, request.id)).attributes.rules).toEqual(listed);
+    const answer = await approve(org.owner, request.id);
+    expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringContaining("Ask Ada.")]);
+    expect((await readRequest(requester, request.id)).attributes.status).toBe("pending");
+  });
+});
+
+it("an approved request satisfies a rule that needs approval", async () => {
+  const policy = `forbid (principal, action == Action::"grant", resource) unless { context.approved };`;
+  await withRule("four-eyes", policy, "forbid", async () => {
+    const change = projectGrant("write", (await api.makeTeam(org.name)).id, project);
+    expect((await org.owner.post(change.path, change.body)).status).toBe(403);
+    expect((await approve(org.owner, (await ask({}, change)).id)).status).toBe(200);
+  });
+  await withRule("reviewed", `forbid (principal, action, resource);`, "approval", async () => {
+    const change = projectGrant("write", (await api.makeTeam(org.name)).id, project);
+    expect((await org.owner.post(change.path, change.body)).status).toBe(403);
+    expect((await approve(org.owner, (await ask({}, change)).id)).status).toBe(200);
+  });
+});
+
+it("409 once a change's own expires-at has passed; the request can still be read and withdrawn", async () => {
+  const change = projectGrant("write", (await api.makeTeam(org.name)).id, project);
+  const request = await ask({}, change);
+  const passed = structuredClone(change);
+  passed.body.data.attributes["expires-at"] = "2020-01-01T00:00:00.000Z";
+  await api.database.write(async ({ db }) => {
+    const changes = JSON.stringify([passed]);
+    await db.updateTable("accessRequests").set({ changes }).where("id", "=", request.id).execute();
+  });
+  expect((await readRequest(org.owner, request.id)).attributes).toMatchObject({ status: "pending", effects: { gains: [] } });
+  const answer = await approve(org.owner, request.id);
+  expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("has passed")]);
+  data(await decide(requester, request.id, "withdraw"));
+});
+
+it("an approval with an outdated If-Match is 412, and changes nothing", async () => {
+  const request = await ask({}, joining((await api.makeTeam(org.name)).id, requester.username));
+  const shown = await org.owner.get(`/access-requests/${request.id}`);
+  const body = resource("access-requests", { "access-version": shown.body.data.attributes["access-version"] });
+  const path = `/access-requests/${request.id}/actions/approve`;
+  expect((await org.owner.send("POST", path, body, { "if-match": `"99"` })).status).toBe(412);
+  const etag = shown.headers.get("etag") ?? "";
+  expect((await org.owner.send("POST", path, body, { "if-match": etag })).status).toBe(200);
+});
