@@ -28,7 +28,7 @@ interface ViolationsProps {
   readonly newerThan?: string;
 }
 
-const soonMs = 1_000;
+const soonMs = 2_000;
 
 /** A check runs in the background, so the page asks again until it has ended. */
 export function Violations({ organization, rule, newerThan }: ViolationsProps) {
@@ -37,7 +37,8 @@ export function Violations({ organization, rule, newerThan }: ViolationsProps) {
   const isPending = (response: ViolationList | undefined) => {
     const computed = response?.meta?.["computed-at"];
     if (computed === undefined) return false;
-    return computed === null || computed === replaced || (newerThan !== undefined && computed < newerThan);
+    if (computed === replaced) return true;
+    return newerThan !== undefined && (computed === null || computed < newerThan);
   };
   const query = useQuery({
     ...accessViolations(organization, { ...search, rule }),
@@ -65,16 +66,18 @@ export function Violations({ organization, rule, newerThan }: ViolationsProps) {
         </Button>
       </Group>
       <QueryContent query={query}>
-        {(response) => (
-          <>
-            <Rows organization={organization} response={response} isOfOneRule={newerThan !== undefined} />
-            <Pager
-              pagination={response.meta?.pagination}
-              one="violation"
-              onPage={(page) => set({ page: page === 1 ? undefined : String(page) })}
-            />
-          </>
-        )}
+        {(response) =>
+          isChecking && newerThan !== undefined ? null : (
+            <>
+              <Rows organization={organization} response={response} isOfOneRule={newerThan !== undefined} />
+              <Pager
+                pagination={response.meta?.pagination}
+                one="violation"
+                onPage={(page) => set({ page: page === 1 ? undefined : String(page) })}
+              />
+            </>
+          )
+        }
       </QueryContent>
     </Stack>
   );
@@ -82,7 +85,8 @@ export function Violations({ organization, rule, newerThan }: ViolationsProps) {
 
 function ComputedAt({ response }: { readonly response: ViolationList | undefined }) {
   const time = response?.meta?.["computed-at"];
-  if (!time) return null;
+  if (response === undefined) return null;
+  if (!time) return "Not checked yet";
   return (
     <>
       Checked <When time={time} />
@@ -98,7 +102,7 @@ interface ViolationTableProps {
 
 function Rows({ organization, response, isOfOneRule }: ViolationTableProps) {
   if (response.data.length === 0)
-    return (
+    return response.meta?.["computed-at"] === null ? null : (
       <Empty title="No violations">
         {isOfOneRule
           ? "No existing access would be refused by this rule."
