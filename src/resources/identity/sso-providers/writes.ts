@@ -20,6 +20,7 @@ import { loadGroupSyncPlan, type SsoGroupMember, applyGroupSync } from "../teams
 import { findTakenUsernames } from "../users/reads.ts";
 import { newUser } from "../users/rules.ts";
 import { addSsoUser, setManagingOrganization } from "../users/writes.ts";
+import { withoutForbiddenTeams } from "./forbidden-teams.ts";
 import { firstFreeName, type SsoIdentity, usernameCandidates } from "./claims.ts";
 import { type SsoFlow, newFlow, openFlow, sealFlow } from "./flow.ts";
 import {
@@ -192,12 +193,13 @@ async function syncTeams(
   user: SsoUser,
   locked: LockedOrganizations,
 ): Promise<void> {
-  const plan = await loadGroupSyncPlan(tx, person);
-  const { joining, renamed, leaving } = plan;
-  if (![...joining, ...renamed, ...leaving].every(({ organizationId }) => locked.has(organizationId)))
+  const wanted = await loadGroupSyncPlan(tx, person);
+  const all = [...wanted.joining, ...wanted.renamed, ...wanted.leaving];
+  if (!all.every(({ organizationId }) => locked.has(organizationId)))
     throw new RetryTransaction("a team was mapped to a group at the same time");
+  const plan = await withoutForbiddenTeams(tx, context, person, wanted);
   const { organizationId } = person;
-  const newOrganizations = joining
+  const newOrganizations = plan.joining
     .filter(({ membershipId }) => membershipId === null)
     .map((team) => team.organizationId);
   const organizationIds = new Set([...(organizationId === null ? [] : [organizationId]), ...newOrganizations]);

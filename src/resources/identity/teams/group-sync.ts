@@ -4,6 +4,7 @@ import type { GrantExpiry } from "../../shared/grants/expiry.ts";
 export interface GroupTeam extends GrantExpiry {
   readonly teamId: string;
   readonly organizationId: string;
+  readonly enabledRuleCount: number;
   readonly ssoTeamId: string | null;
   readonly isOwners: number;
   readonly otherPermanentOwnerCount: number;

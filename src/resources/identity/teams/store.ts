@@ -241,6 +241,11 @@ export async function lockTeamsOfGroups(tx: Tx, person: UserGroups): Promise<Gro
     .leftJoin("teamMembers as tm", (join) => join.onRef("tm.teamId", "=", "t.id").onRef("tm.membershipId", "=", "m.id"))
     .select(["t.id as teamId", "t.organizationId", "t.ssoTeamId", "t.isOwners", "m.id as membershipId"])
     .select(["tm.expiresAt", "tm.reason", "tm.ssoProviderId as membershipProviderId"])
+    .select(
+      sql<number>`(select o.enabled_rule_count from organizations as o where o.id = t.organization_id)`.as(
+        "enabledRuleCount",
+      ),
+    )
     .select(sql<number>`case when tm.team_id is not null and ${inForce("tm")} then 1 else 0 end`.as("isMember"))
     .select(sql<number>`case when ${hasExpired("tm")} then 1 else 0 end`.as("hasEnded"))
     .select(

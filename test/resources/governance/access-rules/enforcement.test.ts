@@ -1,6 +1,6 @@
 /** Changes of access that rules forbid, need an approval for, or advise against, by every route. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, resource, unique } from "../../../support/builders.ts";
 import {
   joining,
@@ -41,7 +41,7 @@ async function withRule<T>(attributes: object, work: (rule: Json) => Promise<T>,
   }
 }
 
-const send = ({ method, path, body }: Json, by = org.owner): Promise<Answer> =>
+const send = ({ method, path, body }: Json, by: Caller = org.owner): Promise<Answer> =>
   by.send(method, path.replace("/api/v2", ""), body);
 const grant = (access = "read", teamId = team.id) => projectGrant(access, teamId, project.id);
 
@@ -279,7 +279,7 @@ describe("enforcement", () => {
 
 /** A rule, and whether it refuses an example. */
 describe("what rules see", () => {
-  const refuses = async (condition: string, change: Json, scope?: string, by = org.owner): Promise<boolean> =>
+  const refuses = async (condition: string, change: Json, scope?: string, by: Caller = org.owner): Promise<boolean> =>
     withRule({ policy: ruleFor(condition, scope) }, async () => (await send(change, by)).status === 403);
 
   it("the principal, the team, the project and its tags", async () => {

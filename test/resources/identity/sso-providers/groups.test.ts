@@ -232,3 +232,49 @@ describe("updateTeam", () => {
     expect([(await manager.post(path, body)).status, (await both.post(path, body)).status]).toEqual([403, 201]);
   });
 });
+
+describe("access rules", () => {
+  it("a rule keeps a user out of one team, with an audit event; the sign-in and the other teams go on", async () => {
+    const { id } = await makeProvider(api, idp.url, claim);
+    const org = await api.makeOrganization();
+    const [forbidden, allowed] = [await teamOf(org.name, id), await teamOf(org.name, `${id}-ops`)];
+    const policy = `@message("By hand only.") forbid (principal == Organization::"${org.name}", action == Action::"addMember", resource == Team::"${forbidden.id}");`;
+    const body = resource("access-rules", { name: "by hand", policy, enforcement: "approval" });
+    const rule = data(await org.owner.post(`/organizations/${org.name}/access-rules`, body));
+    const user = await api.makeUser();
+    const as = person(id, user.email);
+    await as([id, `${id}-ops`]);
+    expect([await usersIn(forbidden.id), await usersIn(allowed.id)]).toEqual([[], [user.id]]);
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "after"])
+      .where("subjectId", "=", forbidden.id)
+      .where("action", "=", "teams.refuse-member")
+      .execute();
+    expect(events).toHaveLength(1);
+    expect(JSON.parse(events[0]?.after ?? "")).toEqual({
+      username: user.username,
+      group: id,
+      rule: rule.id,
+      name: "by hand",
+      message: "By hand only.",
+    });
+    data(await org.owner.delete(`/access-rules/${rule.id}`));
+    await as([id, `${id}-ops`]);
+    expect(await usersIn(forbidden.id)).toEqual([user.id]);
+  });
+
+  it("a rule doesn't keep anybody in a team whose group they left", async () => {
+    const { id } = await makeProvider(api, idp.url, claim);
+    const org = await api.makeOrganization();
+    const team = await teamOf(org.name, id);
+    const user = await api.makeUser();
+    const as = person(id, user.email);
+    await as([id]);
+    const policy = "forbid (principal, action, resource);";
+    const body = resource("access-rules", { name: "nothing", policy, enforcement: "forbid" });
+    data(await org.owner.post(`/organizations/${org.name}/access-rules`, body));
+    await as([]);
+    expect(await usersIn(team.id)).toEqual([]);
+  });
+});
