@@ -158,7 +158,7 @@ export interface AccessRuleHooks {
   /** Call after the permission checks and before the first write. Throws `forbidden` if a rule refuses a change. */
   enforceRules(
     tx: Tx,
-    context: Context,
+    context: Pick<Context, "actor" | "accessRules" | "warn">,
     organization: RuledOrganization,
     changes: readonly RuledChange[],
   ): Promise<void>;

@@ -13,12 +13,12 @@ import {
   type RulePrincipal,
 } from "./reads.ts";
 
-type RuleContext = Pick<Context, "actor" | "accessRules">;
+type RuleContext = Pick<Context, "actor" | "accessRules" | "warn">;
 
 /** Throws `forbidden` with one error for each rule that refuses a change. */
 export async function enforceRules(
   tx: Tx,
-  context: Context,
+  context: RuleContext,
   organization: RuledOrganization,
   changes: readonly RuledChange[],
 ): Promise<void> {

@@ -8,6 +8,8 @@ import { email, type OrganizationFacts } from "../organizations/definition.ts";
 import { invitedUserId } from "../users/definition.ts";
 
 export interface MembershipView extends OrganizationMembershipTable, OrganizationFacts {
+  /** Where changes of teams are checked against access rules. */
+  readonly enabledRuleCount?: number;
   readonly username: string | null;
   readonly teamIds: readonly string[];
   readonly expiries?: ReadonlyMap<string, GrantExpiry>;

@@ -18,7 +18,7 @@ import {
   teamMembershipsText,
 } from "../teams/membership-text.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
-import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
+import { factsColumns, type OrganizationView, ruledFactsColumns } from "../organizations/definition.ts";
 import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MembershipView } from "./definition.ts";
@@ -32,7 +32,7 @@ function selectMemberships(db: Kysely<Schema>) {
     .innerJoin("organizations as o", openWithId("m.organizationId"))
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
-    .select(factsColumns)
+    .select(ruledFactsColumns)
     .select(expiredCountOfMembership(sql.ref("m.id")).as("endedMemberships"))
     .select("u.username as username");
 }

@@ -19,12 +19,13 @@ import {
   addFirstOwnerToTeam,
   removeEndedTeamMembers,
 } from "../teams/writes.ts";
+import { enforceRulesOnSeats } from "./accepted-seats.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
 
 type MembershipChangeContext = Pick<Context, "actor" | "requestId">;
-type InvitationMergeContext = MembershipChangeContext & Pick<Context, "hooks">;
+type InvitationMergeContext = MembershipChangeContext & Pick<Context, "hooks" | "warn">;
 
 export async function addFirstOwner(
   tx: Tx,
@@ -170,7 +171,7 @@ function refuseUnlocked(memberships: readonly MembershipView[], locked: LockedOr
 
 export async function activateInvitations(
   tx: Tx,
-  context: MembershipChangeContext,
+  context: InvitationMergeContext,
   user: UserTable,
   locked: LockedOrganizations,
   organizationId?: string,
@@ -178,7 +179,7 @@ export async function activateInvitations(
   const all = await invitationsTo(tx, context, user);
   const invitations = all.filter((invitation) => [undefined, invitation.organizationId].includes(organizationId));
   refuseUnlocked(invitations, locked);
-  await recordMemberships(tx, context, await activate(tx, invitations, user));
+  await recordMemberships(tx, context, await activate(tx, context, invitations, user));
 }
 
 /** Accepts the invitations to the address. In organizations that the user is already in, merges them with their teams. */
@@ -194,6 +195,7 @@ export async function moveMembershipsToAddress(
   const present = new Map(own.map((membership) => [membership.organizationId, membership]));
   const activated = await activate(
     tx,
+    context,
     invitations.filter((invitation) => !present.has(invitation.organizationId)),
     user,
   );
@@ -201,6 +203,12 @@ export async function moveMembershipsToAddress(
     const membership = present.get(invitation.organizationId);
     return membership === undefined ? [] : [{ invitation, membership, teamIds: teamsNewTo(invitation, membership) }];
   });
+  await enforceRulesOnSeats(
+    tx,
+    context,
+    merges.map(({ invitation }) => invitation),
+    user,
+  );
   await mergeInvitations(tx, context, merges);
   const { email, emailKey } = user;
   // Those in closed organizations stay as they are until a job deletes them.
@@ -244,11 +252,12 @@ export async function acceptMembershipInvitation(
       "Your own email address also has an invitation to this organization. Accept that invitation instead.",
     );
   if (own === undefined) {
-    const [accepted] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
+    const [accepted] = await activate(tx, context, [invitation], user, { email: user.email, emailKey: user.emailKey });
     await recordMemberships(tx, context, [{ ...accepted, verb: "accept-invitation" }]);
     return { ...(accepted?.after ?? invitation), username: user.username };
   }
   const teamIds = teamsNewTo(invitation, own);
+  await enforceRulesOnSeats(tx, context, [invitation], user);
   await mergeInvitations(tx, context, [{ invitation, membership: own, teamIds }]);
   await incrementMembershipVersions(tx, [own.id]);
   const after = { ...afterUpdate(own, {}), teamIds: [...own.teamIds, ...teamIds].toSorted() };
@@ -335,11 +344,13 @@ function invitationsTo(tx: Tx, context: MembershipChangeContext, { emailKey }: U
 
 async function activate(
   tx: Tx,
+  context: InvitationMergeContext,
   invitations: readonly MembershipView[],
   user: UserTable,
   address: Partial<Pick<UserTable, "email" | "emailKey">> = {},
 ): Promise<MembershipChange[]> {
   if (invitations.length === 0) return [];
+  await enforceRulesOnSeats(tx, context, invitations, user);
   const ids = invitations.map((invitation) => invitation.id);
   const active = { userId: user.id, status: "active", ...address };
   await tx.db

@@ -16,7 +16,7 @@ import { users } from "./definition.ts";
 import { newUser, takenFaults, toUserView } from "./rules.ts";
 import { insertUser, findTakenFields, updateUserRow, type UserCreateProof } from "./store.ts";
 
-type UserChangeContext = Pick<Context, "actor" | "requestId" | "options">;
+type UserChangeContext = Pick<Context, "actor" | "requestId" | "options" | "hooks" | "warn">;
 
 /** For an organization's provider, accepts only that organization's invitation: nobody else takes the address as verified. */
 export async function addSsoUser(
