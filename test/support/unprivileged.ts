@@ -43,6 +43,7 @@ export const refusedToNonMembers: Readonly<Record<string, readonly NonMember[] |
   listSshKeys: allNonMembers,
   readLog: "altered path",
   registerByInvitation: "altered path",
+  showAccessRuleSchema: allNonMembers,
   showAccount: ["agent"],
   showAgent: allNonMembers,
   showAgentPool: allNonMembers,
