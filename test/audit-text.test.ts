@@ -136,6 +136,25 @@ describe("an event of the audit log", () => {
     );
   });
 
+  it("names an access request, its requester, and the changes that its approval made", () => {
+    const related: EventFacts["related"] = [
+      ...names,
+      ["users", "user-1", "mia"],
+      ["access-requests", "areq-1", "Incident 42"],
+    ];
+    const request = { id: "areq-1", name: "Incident 42", related };
+    const decision = { requester: "user-1", "decision-comment": "For an hour" };
+    expect(textOf("access-requests.create", request)).toBe("sent access request Incident 42");
+    expect(textOf("access-requests.approve", { ...request, after: decision })).toBe(
+      "approved access request Incident 42 of mia: “For an hour”",
+    );
+    const change = eventOf("team-projects.create", { related, after: { ...grant, access: "write" } });
+    const byRequest = { ...change, attributes: { ...change.attributes, "access-request-id": "areq-1" } };
+    expect(plainOf(sentenceOf("acme", byRequest))).toBe(
+      "granted on-call write on Payments, by access request Incident 42",
+    );
+  });
+
   it("names the resource whose data was deleted", () => {
     const workspace: EventFacts["related"] = [["workspaces", "ws-1", "ledger"]];
     const run: EventFacts["related"] = [["runs", "run-1", "Open the peering\n\nAs agreed."], ...workspace];

@@ -21,6 +21,22 @@ async function make(path: string, type: string, attributes: object, relationship
   return data(await console.api.admin.post(path, resource(type, attributes, relationships)));
 }
 
+async function requestAccess(
+  userId: string,
+  { team, workspace, text }: { readonly team: string; readonly workspace: string; readonly text: string },
+): Promise<string> {
+  const { admin, as } = console.api;
+  const requester = as(data(await admin.post(`/users/${userId}/authentication-tokens`)).attributes.token);
+  const relationships = {
+    team: { data: { type: "teams", id: team } },
+    workspace: { data: { type: "workspaces", id: workspace } },
+  };
+  const grant = { type: "team-workspaces", attributes: { access: "admin", reason: text }, relationships };
+  const attributes = { changes: [{ method: "POST", path: "/team-workspaces", body: { data: grant } }], reason: text };
+  const path = `${inOrganization}/access-requests`;
+  return data(await requester.post(path, resource("access-requests", attributes))).id;
+}
+
 beforeAll(async () => {
   const { api } = console;
   await make("/organizations", "organizations", {
@@ -81,6 +97,7 @@ beforeAll(async () => {
   expect((await api.admin.post(`/workspaces/${space.id}/actions/lock`, { reason: text })).status).toBe(200);
   await makeConfiguration(api, space.id);
   const run = await makeRun(api.admin, space.id, { message: text });
+  const request = await requestAccess(user.id, { team: team.id, workspace: space.id, text });
   const tag = { data: [{ type: "tags", attributes: { name: long(200, ":tag") } }] };
   expect((await api.admin.post(`/workspaces/${space.id}/relationships/tags`, tag)).status).toBe(204);
   const hook = {
@@ -105,6 +122,7 @@ beforeAll(async () => {
     pool: pool.id,
     token: token.id,
     run: run.id,
+    request,
     secret: /cadastre-([^/]+)$/.exec(invited.attributes["invitation-url"])?.[1],
   });
   siteIds["pool"] = sitePool.id;
@@ -126,7 +144,11 @@ const under: Record<string, string> = {
 const pages = [...source.matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)]
   .map(([, parent = "", path = ""]) => `${under[parent]}/${path === "/" ? "" : path}`)
   .filter((path) => !/\$state|sign-in|invitations|authorize/.test(path))
-  .concat("/$organization/grant?team=$team&project=$project", "/$organization/workspaces/$workspace/access?who=people");
+  .concat(
+    "/$organization/grant?team=$team&project=$project",
+    "/$organization/access-requests?show=all",
+    "/$organization/workspaces/$workspace/access?who=people",
+  );
 
 const addressOf = (path: string) =>
   path.replaceAll(/\{?\$(\w+)\}?/g, (_, name: string) =>

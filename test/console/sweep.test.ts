@@ -17,6 +17,8 @@ const more: Route[] = [
     (part) => `/$organization/workspaces/$workspace/settings?part=${part}`,
   ),
   "/$organization/grant?team=$team&project=$project",
+  "/$organization/access-requests/new?team=$team",
+  "/$organization/access-requests/new?for=team&team=$team&project=$project",
   "/$organization/workspaces/$workspace/access?who=people",
   "/$organization/workspaces/$workspace/runs/$run?show=plan-log",
   "/$organization/workspaces/firewalls/repository",

@@ -1,5 +1,5 @@
 /** Access requests: those that the caller can decide, its own, or all that it can see. */
-import { SegmentedControl, Select } from "@mantine/core";
+import { SegmentedControl, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { givingChangeOf, type AccessChange } from "../../access/changes.ts";
@@ -136,10 +136,9 @@ const columnsOf = (
       <>
         <RequestStatus status={status} />
         {status === "pending" && (
-          <Dimmed>
-            {" "}
-            · lapses <Expires time={lapsesAt} />
-          </Dimmed>
+          <Text fz="xs" c="dimmed">
+            lapses <Expires time={lapsesAt} />
+          </Text>
         )}
       </>
     ),

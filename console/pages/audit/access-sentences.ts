@@ -112,6 +112,23 @@ export const memberSentences: Record<string, Sentence> = {
   "expire-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject, " (expired)"],
 };
 
+const decided =
+  (verb: string): Sentence =>
+  (event) => [
+    `${verb} access request `,
+    event.subject,
+    ...(event.after["requester"] ? [" of ", event.resource(event.after["requester"])] : []),
+    quoted(event.after["decision-comment"]),
+  ];
+
+export const requestSentences: Record<string, Sentence> = {
+  create: ({ subject }) => ["sent access request ", subject],
+  approve: decided("approved"),
+  deny: decided("denied"),
+  withdraw: ({ subject }) => ["withdrew access request ", subject],
+  "break-glass": ({ subject }) => ["took break-glass access: ", subject],
+};
+
 export const accessSentences: Record<string, Sentence> = {
   create: granted,
   update: regranted,

@@ -100,6 +100,12 @@ export class EventParts {
     return [` ${preposition ?? (owner.type === "teams" ? "for" : "in")} `, this.#linked(owner)];
   }
 
+  /** The request whose approval made the change. */
+  get request(): SentenceText[] {
+    const { "access-request-id": id, "subject-id": subjectId } = this.#event.attributes;
+    return id && id !== subjectId ? [", by access request ", this.resource(id)] : [];
+  }
+
   #firstOf(types: readonly string[]): RelatedResource | undefined {
     return this.#event.attributes.related.find(
       ({ id, type }) => id !== this.#event.attributes["subject-id"] && types.includes(type),

@@ -9,7 +9,7 @@ import {
   type SentenceText,
   type Sentence,
 } from "./event-parts.ts";
-import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
+import { accessSentences, deletedProject, memberSentences, requestSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
 
 const tagsOf = ({ attributes }: EventParts): SentenceText[] =>
@@ -140,6 +140,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   ...under("team-projects", accessSentences),
   ...under("team-workspaces", accessSentences),
   ...under("teams", memberSentences),
+  ...under("access-requests", requestSentences),
   ...under("workspaces", lockSentences),
   ...under("runs", runSentences),
   ...under("state-versions", stateSentences),
@@ -238,10 +239,10 @@ const verbs: Readonly<Record<string, string>> = {
 export function sentenceOf(organization: string, event: Event): readonly SentenceText[] {
   const parts = new EventParts(organization, event);
   const sentence = sentences[event.attributes.action];
-  if (sentence !== undefined) return sentence(parts).filter((part) => part !== "");
+  if (sentence !== undefined) return [...sentence(parts), ...parts.request].filter((part) => part !== "");
   const verb = verbs[parts.verb] ?? parts.verb.replaceAll("-", " ");
   const changed = parts.verb === "update" ? quotedList(parts.changed) : "";
-  return [`${verb} `, ...parts.named, ...parts.in(), changed].filter((part) => part !== "");
+  return [`${verb} `, ...parts.named, ...parts.in(), changed, ...parts.request].filter((part) => part !== "");
 }
 
 export const plainOf = (parts: readonly SentenceText[]): string =>

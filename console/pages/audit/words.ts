@@ -69,6 +69,7 @@ export function pageOf(organization: string, { type, id, name }: RelatedResource
     teams: paths.team(organization, id),
     varsets: paths.variableSet(organization, id),
     "agent-pools": paths.agentPool(organization, id),
+    "access-requests": paths.accessRequest(organization, id),
   };
   return pages[type];
 }

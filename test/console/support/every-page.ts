@@ -68,10 +68,23 @@ class Register {
       pool: await this.makePool(`${inAcme}/agent-pools`, "agent-pools"),
       token: token.id,
       ...(await this.#makeGovernance(scene)),
+      request: await this.#requestAccess(scene, people[0].relationships.user.data.id),
       state: scene.state,
       run: run.id,
       secret: /cadastre-([^/]+)$/.exec(membership.attributes["invitation-url"])?.[1],
     };
+  }
+
+  /** By a member, so that an owner can decide it. */
+  async #requestAccess({ teams }: Scene, userId: string): Promise<string> {
+    const { admin, as } = this.#console.api;
+    const token = data(await admin.post(`/users/${userId}/authentication-tokens`));
+    const requester = as(token.attributes.token);
+    const { username } = data(await requester.get("/account/details")).attributes;
+    const path = `/teams/${teams["billing-developers"]}/relationships/users`;
+    const changes = [{ method: "POST", path, body: { data: [{ type: "users", id: username }] } }];
+    const attributes = { changes, reason: "On call for billing", "duration-seconds": 8 * 3600 };
+    return data(await requester.post(`${inAcme}/access-requests`, resource("access-requests", attributes))).id;
   }
 
   /** One with a token, so that no section is empty. */

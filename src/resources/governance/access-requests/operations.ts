@@ -5,6 +5,7 @@ import { notFound, throwIfInvalid } from "../../../kernel/errors.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import type { AccessChangeRequest, ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
@@ -33,14 +34,14 @@ export function accessRequestResource(parse: ChangeParser): MountedResource<Cont
       const organization = await loadOrganization(tx, context, params.organizationName);
       const filter = { status: query.filterStatus, requesterId: query.filterRequester, mine: query.filterMine };
       const { requests, totalCount } = await listRequestRows(tx, context.actor, organization, filter, query.page);
-      return {
-        views: requests.map((request) => viewOf(request, likelyPermissions(context.actor, request))),
-        totalCount,
-      };
+      const views = requests.map((request) => viewOf(request, likelyPermissions(context.actor, request)));
+      return { views, totalCount, included: await loadIncluded(tx, context, accessRequests, views, query.include) };
     },
 
-    async showAccessRequest({ context, params }) {
-      return { view: await showRequest(parse, context, params.accessRequestId) };
+    async showAccessRequest({ context, params, query }) {
+      const view = await showRequest(parse, context, params.accessRequestId);
+      const { reader } = context.database;
+      return { view, included: await loadIncluded(reader, context, accessRequests, [view], query.include) };
     },
 
     async approveAccessRequest({ context, params, body }) {
@@ -133,7 +134,11 @@ async function decidedView(context: Context, facts: AccessRequestFacts): Promise
   const permissions = permissionsOn(context.actor, facts, false);
   if (storedEffects === null) return viewOf(facts, permissions);
   const organization = { id: organizationId, standing } as OrganizationView;
-  return viewOf(facts, permissions, await describeStored(context.database.reader, context.actor, organization, storedEffects));
+  return viewOf(
+    facts,
+    permissions,
+    await describeStored(context.database.reader, context.actor, organization, storedEffects),
+  );
 }
 
 async function loadRequest(tx: Tx, context: Context, id: string): Promise<AccessRequestFacts> {
