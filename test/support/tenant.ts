@@ -308,16 +308,22 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
   return JSON.parse(text);
 }
 
-/** Run transitions also change a phase, the workspace and events; a preview and an access request read everything twice; an offer's changes are tried and rolled back. */
+/** Run transitions also change a phase, the workspace and events; a preview and an access request read everything twice; an offer's changes are tried and rolled back, by its writer and then for the request. */
 export const statementsMax = ({ id, type }: Route): number =>
   // A rollback also reads and writes the content; a registration creates a user, a member, a password and a session.
   ["forceExecuteRun", "rollBackState", "registerByInvitation"].includes(id)
     ? 20
-    : ((
-        { runs: 12, invitations: 12, "agent-jobs": 14, "access-previews": 34, "access-requests": 38, "access-offers": 18 } as Record<
-          string,
-          number
-        >
-      )[type] ?? 9);
+    : id === "takeAccessOffer"
+      ? 58
+      : ((
+          {
+            runs: 12,
+            invitations: 12,
+            "agent-jobs": 14,
+            "access-previews": 34,
+            "access-requests": 40,
+            "access-offers": 18,
+          } as Record<string, number>
+        )[type] ?? 9);
 
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

@@ -51,10 +51,9 @@ export async function takeOffer(
     approverTeamIds: [...offer.teams.approver.visible, ...offer.teams.approver.hidden],
     executor,
   };
+  if (offer.approvals === "none") return executeBreakGlass(tx, context, organization, offered);
   await refuseLostRight(tx, { ...context, actor: executor }, organization, offered.changes, durationSeconds);
-  return offer.approvals === "none"
-    ? executeBreakGlass(tx, context, organization, offered)
-    : createRequestFromOffer(tx, context, organization, offered);
+  return createRequestFromOffer(tx, context, organization, offered);
 }
 
 const tooLong = (max: number) =>
