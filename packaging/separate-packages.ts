@@ -20,9 +20,22 @@ export const importedPaths: Readonly<Record<string, string>> = Object.fromEntrie
   separatePackages.map(({ name }) => [name, `./${name}/${name}.mjs`]),
 );
 
+/** A WebAssembly program and the module that loads it from its own folder; see `access-rules/cedar.ts`. */
+async function copyCedar(folder: string): Promise<string[]> {
+  const name = "@cedar-policy/cedar-wasm";
+  const from = join(root, "node_modules", name, "nodejs");
+  const to = join(folder, name);
+  await mkdir(to, { recursive: true });
+  for (const file of ["cedar_wasm.js", "cedar_wasm_bg.wasm", "package.json"]) await cp(join(from, file), join(to, file));
+  // The package says that its licence is ours, but doesn't contain the text.
+  await cp(join(root, "LICENSE"), join(to, "LICENSE"));
+  return [join(from, "cedar_wasm.js")];
+}
+
 /** Returns the modules. */
 export async function copySeparatePackages(folder: string): Promise<string[]> {
-  return Promise.all(
+  const cedar = await copyCedar(folder);
+  const copied = await Promise.all(
     separatePackages.map(async ({ name, module, moreLicenses }) => {
       const from = join(root, "node_modules", name);
       const to = join(folder, name);
@@ -33,4 +46,5 @@ export async function copySeparatePackages(folder: string): Promise<string[]> {
       return join(from, module);
     }),
   );
+  return [...copied, ...cedar];
 }
