@@ -12,9 +12,10 @@ const seatPath = /^\/teams\/:team_id\/relationships\/(users|organization-members
 export const kindOf = ({ operation: { method, path } }: ParsedChange): string => `${method} ${path}`;
 
 /** Undefined for other changes. */
-export function membersOf({ operation, input }: ParsedChange):
-  | { readonly by: "users" | "organization-memberships"; readonly ids: readonly string[] }
-  | undefined {
+export function membersOf({
+  operation,
+  input,
+}: ParsedChange): { readonly by: "users" | "organization-memberships"; readonly ids: readonly string[] } | undefined {
   const by = seatPath.exec(operation.path)?.[1] as "users" | "organization-memberships" | undefined;
   return by && { by, ids: (input as readonly { id: string }[]).map(({ id }) => id) };
 }

@@ -3,7 +3,12 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Dialect } from "../../../database/dialect.ts";
 import { nowParameter } from "../../../database/now-parameter.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
-import { actorTeams, type PrincipalExpression, projectGrantMask, workspaceGrantMask } from "../../shared/grants/reads.ts";
+import {
+  actorTeams,
+  type PrincipalExpression,
+  projectGrantMask,
+  workspaceGrantMask,
+} from "../../shared/grants/reads.ts";
 import { organizationWideMaskSql } from "../../shared/grants/sums.ts";
 import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
 import { organizationBit } from "../../../access/organization.ts";
@@ -36,7 +41,10 @@ export const isInApproverTeam = (principal: PrincipalExpression): RawBuilder<Sql
   party(partyRoles.approverTeam, sql`in ${actorTeams(organizationId, principal)}`);
 
 /** Whether the principal meets all of the request's requirements. See docs/decisions/0200-deciders-in-sql.md. */
-export const meetsAllRequirements = (dialect: Dialect, principal: PrincipalExpression): RawBuilder<SqlBool> => sql<SqlBool>`not exists (
+export const meetsAllRequirements = (
+  dialect: Dialect,
+  principal: PrincipalExpression,
+): RawBuilder<SqlBool> => sql<SqlBool>`not exists (
   select 1 from (
     select n.kind, n.subject_id, n.project_id, n.mask, ${requiredEnd(dialect)} as ends
     from access_request_requirements as n where n.request_id = r.id) as need

@@ -23,9 +23,12 @@ import type { StoredEffects } from "./stored-effects.ts";
 /** Throws `forbidden` if the caller is not a user who is an active member, and `conflict` above the limit of pending requests. */
 export async function requesterOf(tx: Tx, { actor }: Context, { id }: OrganizationView): Promise<string> {
   if (actor.kind !== "user")
-    throw forbidden("Only users can request access. Use the token or session of a user, not of a team or organization.");
+    throw forbidden(
+      "Only users can request access. Use the token or session of a user, not of a team or organization.",
+    );
   const { isActive, pendingCount } = await findRequester(tx, id, actor.userId);
-  if (!isActive) throw forbidden("Only active members of the organization can request access. Ask an owner to add you.");
+  if (!isActive)
+    throw forbidden("Only active members of the organization can request access. Ask an owner to add you.");
   if (pendingCount >= pendingMax)
     throw conflict(
       `You have ${pendingCount} pending access requests in this organization, which is the limit. Withdraw one, or wait for a decision.`,

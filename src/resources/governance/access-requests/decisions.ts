@@ -61,7 +61,8 @@ export async function approveRequest(
     const stored = parseStored(parse, request.changes);
     const offer = await loadOffer(tx, context, request);
     const executor = (request.isInApproverTeam ? offer?.writer : undefined) ?? context.actor;
-    if (offer !== undefined && executor !== offer.writer) await refuseUnlessWriterMay(tx, context, request, offer, stored);
+    if (offer !== undefined && executor !== offer.writer)
+      await refuseUnlessWriterMay(tx, context, request, offer, stored);
     const current = await accessVersionOf(tx, organization.id);
     const execution = await executeChanges(tx, context, organization, executor, stored, {
       requestId: id,

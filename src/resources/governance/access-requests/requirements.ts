@@ -150,7 +150,10 @@ function ofTeam(teamId = "", permission: "manage-teams" | "manage-membership", {
 }
 
 const latestEnd = (members: readonly RequestedSeat[]): string =>
-  members.map(({ meta }) => meta?.expiresAt ?? neverExpires).toSorted().at(-1) ?? neverExpires;
+  members
+    .map(({ meta }) => meta?.expiresAt ?? neverExpires)
+    .toSorted()
+    .at(-1) ?? neverExpires;
 
 function changedTeam(
   teamId: string,

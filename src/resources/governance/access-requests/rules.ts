@@ -44,7 +44,14 @@ export const likelyPermissions = (actor: Actor, request: AccessRequestFacts): Ac
   permissionsOn(actor, request, (request.canMakeAll || request.isInApproverTeam) && !request.isBeneficiary);
 
 export function viewOf(
-  { storedEffects: _, isRequester: _own, canMakeAll: _all, isBeneficiary: _gains, isInApproverTeam: _in, ...request }: AccessRequestFacts,
+  {
+    storedEffects: _stored,
+    isRequester: _own,
+    canMakeAll: _all,
+    isBeneficiary: _gains,
+    isInApproverTeam: _in,
+    ...request
+  }: AccessRequestFacts,
   permissions: AccessRequestPermissions,
   effects: RequestEffects | null = null,
 ): AccessRequestView {

@@ -9,7 +9,11 @@ import { nowParameter } from "../../../database/now-parameter.ts";
 import type { AccessRequestTable } from "../../../database/schema/access-requests.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { factsColumns, type OrganizationFacts, type OrganizationView } from "../../identity/organizations/definition.ts";
+import {
+  factsColumns,
+  type OrganizationFacts,
+  type OrganizationView,
+} from "../../identity/organizations/definition.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
@@ -29,7 +33,8 @@ import type { AccessRequestStatus } from "./definition.ts";
 import type { Requirement } from "./requirements.ts";
 import type { AccessRequestFacts } from "./rules.ts";
 
-const flag = (condition: RawBuilder<SqlBool>): RawBuilder<number> => sql<number>`case when ${condition} then 1 else 0 end`;
+const flag = (condition: RawBuilder<SqlBool>): RawBuilder<number> =>
+  sql<number>`case when ${condition} then 1 else 0 end`;
 
 function requestQuery(tx: Tx, actor: Actor) {
   const principal = principalOf(actor);
@@ -148,7 +153,9 @@ export async function findRequester(tx: Tx, organizationId: string, userId: stri
       sql<number>`(select count(*) from organization_memberships as m
         where m.organization_id = ${organizationId} and m.user_id = ${userId} and m.status = 'active')`.as("isActive"),
       sql<number>`(select count(*) from access_requests as r
-        where r.organization_id = ${organizationId} and r.requester_id = ${userId} and ${isPending})`.as("pendingCount"),
+        where r.organization_id = ${organizationId} and r.requester_id = ${userId} and ${isPending})`.as(
+        "pendingCount",
+      ),
     ])
     .executeTakeFirstOrThrow();
   return { isActive: Number(isActive) > 0, pendingCount: Number(pendingCount) };
@@ -235,12 +242,14 @@ export async function storeLapsedRequests(
     .orderBy("lapsesAt")
     .orderBy("id")
     .limit(limit);
-  return tx.db
-    .updateTable("accessRequests")
-    .set({ status: "lapsed", version: sql<number>`version + 1` })
-    .where("id", "in", due)
-    // PostgreSQL checks it again after it has waited for a decision.
-    .where("status", "=", "pending")
-    .returning(["id", "organizationId"])
-    .execute();
+  return (
+    tx.db
+      .updateTable("accessRequests")
+      .set({ status: "lapsed", version: sql<number>`version + 1` })
+      .where("id", "in", due)
+      // PostgreSQL checks it again after it has waited for a decision.
+      .where("status", "=", "pending")
+      .returning(["id", "organizationId"])
+      .execute()
+  );
 }

@@ -41,7 +41,11 @@ export interface StoredEffects {
 const storedIdsMax = 50;
 const searchedProjectsMax = 5;
 
-export async function effectsToStore(tx: Tx, organizationId: string, comparison: SnapshotComparison): Promise<StoredEffects> {
+export async function effectsToStore(
+  tx: Tx,
+  organizationId: string,
+  comparison: SnapshotComparison,
+): Promise<StoredEffects> {
   const all = [...(await effectsOnAll(comparison))].filter(
     ([, { gains, losses }]) => !isEmptyEffect(gains) || !isEmptyEffect(losses),
   );
@@ -130,7 +134,8 @@ export async function describeStored(
         return [];
       return [{ type, id, effect: found, name: names.get(id) }];
     });
-    const unseen = (type: PreviewSubject["type"]) => all.filter((one) => one.name === undefined && one.type === type).length;
+    const unseen = (type: PreviewSubject["type"]) =>
+      all.filter((one) => one.name === undefined && one.type === type).length;
     const shown = all.flatMap(({ type, id, name, effect }): SubjectDifference[] =>
       name === undefined
         ? []

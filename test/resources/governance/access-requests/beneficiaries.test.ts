@@ -92,7 +92,13 @@ function changesOf(stage: Stage, wanted: readonly Json[]): Json[] {
     if (one.kind === "revoke" && record !== undefined) return [{ method: "DELETE", path }];
     if (one.kind === "join") return [{ method: "POST", path: seatPath(stage, one), body: seatBody(stage, one) }];
     if (one.kind === "leave")
-      return [{ method: "DELETE", path: seatPath(stage, one), body: { data: [{ type: "users", id: stage.people[one.person]?.id }] } }];
+      return [
+        {
+          method: "DELETE",
+          path: seatPath(stage, one),
+          body: { data: [{ type: "users", id: stage.people[one.person]?.id }] },
+        },
+      ];
     if (one.kind === "organization")
       return [
         {
@@ -136,10 +142,7 @@ async function holdingsOf({ org, projects, workspace, teams }: Stage): Promise<H
       const onProjectOf = (id: string) => inForce(onProjects).filter(({ projectId }) => projectId === id);
       masks.set(`${teamId} organization ${slice}`, access);
       for (const id of projects) masks.set(`${teamId} ${id} ${slice}`, sum(onProjectOf(id)));
-      masks.set(
-        `${teamId} ${workspace} ${slice}`,
-        sum([...onProjectOf(moved.projectId), ...inForce(onWorkspaces)]),
-      );
+      masks.set(`${teamId} ${workspace} ${slice}`, sum([...onProjectOf(moved.projectId), ...inForce(onWorkspaces)]));
     }
   }
   return { masks, seats };

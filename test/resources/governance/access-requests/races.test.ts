@@ -28,7 +28,11 @@ beforeAll(async () => {
 async function makePending(): Promise<{ id: string; teamId: string; version: string }> {
   const team = await api.makeTeam(org.name);
   const request = await makeRequest(requester, org.name, [projectGrant("write", team.id, project)]);
-  return { id: request.id, teamId: team.id, version: (await readRequest(org.owner, request.id)).attributes["access-version"] };
+  return {
+    id: request.id,
+    teamId: team.id,
+    version: (await readRequest(org.owner, request.id)).attributes["access-version"],
+  };
 }
 
 const approveAt = (caller: Caller, { id, version }: { id: string; version: string }): Promise<Answer> =>
@@ -41,11 +45,7 @@ const grantsOf = async (teamId: string): Promise<Json[]> =>
 
 const lapse = (id: string) =>
   api.database.write(async ({ db }) => {
-    await db
-      .updateTable("accessRequests")
-      .set({ lapsesAt: "2020-01-01T00:00:00.000Z" })
-      .where("id", "=", id)
-      .execute();
+    await db.updateTable("accessRequests").set({ lapsesAt: "2020-01-01T00:00:00.000Z" }).where("id", "=", id).execute();
   });
 
 const recordLapsed = () =>

@@ -1,8 +1,8 @@
-/** Access requests and access rules; approvals at a wrong time; `If-Match`. */
-import { beforeAll, expect, it } from "vitest";
+/** Access requests and access rules; approvals at a wrong time; `If-Match`; denial and withdrawal. */
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import { data, details, inProject, type Member, type Org, resource } from "../../../support/builders.ts";
-import { approve, decide, makeRequest, readRequest } from "../../../support/access-requests.ts";
+import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { approve, decide, deny, makeRequest, readRequest } from "../../../support/access-requests.ts";
 import { joining, projectGrant } from "../../../support/previews.ts";
 
 const api = useApi();
@@ -24,7 +24,9 @@ const ask = async (more: object = {}, change?: Json) =>
 
 async function withRule(name: string, policy: string, enforcement: string, work: (id: string) => Promise<void>) {
   const attributes = { name, policy, enforcement };
-  const rule = data(await org.owner.post(`/organizations/${org.name}/access-rules`, resource("access-rules", attributes)));
+  const rule = data(
+    await org.owner.post(`/organizations/${org.name}/access-rules`, resource("access-rules", attributes)),
+  );
   await work(rule.id);
   data(await org.owner.delete(`/access-rules/${rule.id}`));
 }
@@ -64,7 +66,10 @@ it("409 once a change's own expires-at has passed; the request can still be read
     const changes = JSON.stringify([passed]);
     await db.updateTable("accessRequests").set({ changes }).where("id", "=", request.id).execute();
   });
-  expect((await readRequest(org.owner, request.id)).attributes).toMatchObject({ status: "pending", effects: { gains: [] } });
+  expect((await readRequest(org.owner, request.id)).attributes).toMatchObject({
+    status: "pending",
+    effects: { gains: [] },
+  });
   const answer = await approve(org.owner, request.id);
   expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("has passed")]);
   data(await decide(requester, request.id, "withdraw"));
@@ -78,4 +83,25 @@ it("an approval with an outdated If-Match is 412, and changes nothing", async ()
   expect((await org.owner.send("POST", path, body, { "if-match": `"99"` })).status).toBe(412);
   const etag = shown.headers.get("etag") ?? "";
   expect((await org.owner.send("POST", path, body, { "if-match": etag })).status).toBe(200);
+});
+
+describe("denyAccessRequest and withdrawAccessRequest", () => {
+  it("deny: needs a comment, and the same people as an approval", async () => {
+    const request = await ask();
+    expect(pointers(await decide(org.owner, request.id, "deny"))).toEqual(["/data/attributes/comment"]);
+    expect((await deny(requester, request.id)).status).toBe(403);
+    expect(data(await deny(org.owner, request.id, "No."))).toMatchObject({
+      attributes: { status: "denied", "decision-comment": "No.", effects: null },
+      relationships: { "decided-by": { data: { id: org.owner.id } } },
+    });
+  });
+
+  it("withdraw: the requester alone; nobody decided", async () => {
+    const request = await ask();
+    expect((await decide(org.owner, request.id, "withdraw")).status).toBe(403);
+    expect(data(await decide(requester, request.id, "withdraw"))).toMatchObject({
+      attributes: { status: "withdrawn", "decided-at": expect.any(String), "decision-comment": null },
+      relationships: { "decided-by": { data: null } },
+    });
+  });
 });
