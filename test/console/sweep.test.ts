@@ -94,6 +94,7 @@ const callsMax = 4;
 const callsOf: Readonly<Record<string, number>> = {
   "/$organization/agent-pools/$pool": 5,
   "/$organization/new-workspace": 5,
+  "/$organization/offers/$offer": 5,
   "/$organization/tokens": 9,
   "/$organization/audit": 6,
   "/$organization/people/$user/leaving": 6,
