@@ -33,8 +33,10 @@ export function parsePolicy(text: string): ParsedPolicy {
     if (json.type === "failure") return refused(...cedarSentences(text, json.errors));
     if (json.json.effect !== "forbid")
       return refused("must be a `forbid` policy: rules can refuse a change, but not permit one");
-    const faults = refused(...validationSentences(text)).faults;
     const { message } = json.json.annotations ?? {};
+    if (message?.includes("\0"))
+      return refused("has a @message with a character that can't be stored (U+0000): remove it");
+    const faults = refused(...validationSentences(text)).faults;
     return { faults, message: message === undefined || message === null || message === "" ? null : message };
   } catch (error) {
     if (error instanceof CedarTrap) return refused(nestingSentence);

@@ -62,6 +62,11 @@ describe("createAccessRule", () => {
       'forbid (principal, action, resource is Project) when { resource.getTag("env") == "prod" };',
       "tag",
     ],
+    [
+      "a message with a character that can't be stored",
+      `@message("a\\0b") ${everything}`,
+      "has a @message with a character that can't be stored (U+0000)",
+    ],
     ["more than 16 KiB", `// ${"x".repeat(16_384)}\n${everything}`, "too long"],
     ["more than 16 KiB of bytes", `// ${"é".repeat(8_200)}\n${everything}`, "maximum is 16384 bytes"],
   ])("422: %s", async (_, policy, sentence) => {
