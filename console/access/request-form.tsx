@@ -149,7 +149,7 @@ function RequestEffects({ organization, changes, reason, seconds }: RequestEffec
   const [shown, setShown] = useState({ key, changes: previewedChanges(changes, reason, seconds) });
   // Once for each input: the expiry would differ on every render.
   if (shown.key !== settled && settled === key) setShown({ key, changes: previewedChanges(changes, reason, seconds) });
-  const query = useQuery({ ...previewOf(organization, shown.changes), enabled: changes.length > 0 });
+  const query = useQuery({ ...previewOf(organization, shown.changes), enabled: shown.changes.length > 0 });
   const preview = query.data?.data.attributes;
   if (query.isError && !preview) return <ErrorMessage error={query.error} isRequestable={false} />;
   if (!preview) return changes.length === 0 ? null : <LoadingRows rows={3} />;
