@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import { data, makeTeamToken, resource } from "../support/builders.ts";
 import { makeConfiguration, makeRun } from "../support/runs.ts";
+import { grantOn, seatIn, teamsNamed } from "../support/offers.ts";
 import { useConsole } from "./support/browser.ts";
 import { type ObservedVisitor, settle, observe } from "./support/rendering.ts";
 
@@ -114,6 +115,14 @@ beforeAll(async () => {
     enabled: false,
   };
   await make(`/workspaces/${space.id}/notification-configurations`, "notification-configurations", notice);
+  const changes = [seatIn(team.id), grantOn(project.id, team.id)];
+  const offered = { name: long(90, "-offer"), description: text, changes, "duration-seconds-max": 3600 };
+  const offer = await make(`${inOrganization}/access-offers`, "access-offers", offered, {
+    "eligible-teams": teamsNamed(team.id),
+  });
+  const policy = `@message("${text}") forbid (principal, action, resource) when { context has reason };`;
+  const ruled = { name: long(90, "-rule"), description: text, policy, enforcement: "forbid", enabled: false };
+  const rule = await make(`${inOrganization}/access-rules`, "access-rules", ruled);
   Object.assign(ids, {
     project: project.id,
     team: team.id,
@@ -123,6 +132,8 @@ beforeAll(async () => {
     token: token.id,
     run: run.id,
     request,
+    offer: offer.id,
+    rule: rule.id,
     secret: /cadastre-([^/]+)$/.exec(invited.attributes["invitation-url"])?.[1],
   });
   siteIds["pool"] = sitePool.id;
