@@ -26,7 +26,8 @@ async function copyCedar(folder: string): Promise<string[]> {
   const from = join(root, "node_modules", name, "nodejs");
   const to = join(folder, name);
   await mkdir(to, { recursive: true });
-  for (const file of ["cedar_wasm.js", "cedar_wasm_bg.wasm", "package.json"]) await cp(join(from, file), join(to, file));
+  for (const file of ["cedar_wasm.js", "cedar_wasm_bg.wasm", "package.json"])
+    await cp(join(from, file), join(to, file));
   // The package says that its licence is ours, but doesn't contain the text.
   await cp(join(root, "LICENSE"), join(to, "LICENSE"));
   return [join(from, "cedar_wasm.js")];

@@ -256,16 +256,13 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
   return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema }, ...table } };
 }
 
+const anyText = { type: "string" };
 const warningsSchema = object(
   {
     warnings: {
       type: "array",
       description: "The access rules that advise against the change.",
-      items: object({ rule: { type: "string" }, name: { type: "string" }, message: { type: "string" } }, [
-        "rule",
-        "name",
-        "message",
-      ]),
+      items: object({ rule: anyText, name: anyText, message: anyText }, ["rule", "name", "message"]),
     },
   },
   [],

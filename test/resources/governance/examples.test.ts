@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import type { EntityJson } from "@cedar-policy/cedar-wasm/nodejs";
 import { describe, expect, it } from "vitest";
-import { evaluateActions, type RuledAction } from "../../../src/resources/governance/access-rules/reads.ts";
+import type { RuledAction } from "../../../src/resources/governance/access-rules/engine.ts";
+import { evaluateActions } from "../../../src/resources/governance/access-rules/reads.ts";
 import { parsePolicy } from "../../../src/resources/governance/access-rules/policy.ts";
 import type { RuleFacts } from "../../../src/resources/governance/access-rules/facts.ts";
 import { accessRules } from "../../../src/resources/governance/access-rules/definition.ts";

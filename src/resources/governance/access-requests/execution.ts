@@ -15,6 +15,7 @@ import {
   startEvaluation,
 } from "../../sharing/access-previews/evaluation.ts";
 import { limitedTo, type StoredChanges } from "./changes.ts";
+import { RefusedByRule } from "../access-rules/rules.ts";
 import { impossibleChange } from "./rules.ts";
 import { MatchedRules, rollingBack } from "./trial.ts";
 
@@ -67,7 +68,7 @@ export async function executeChanges(
     const position = stored.positions[index] ?? index;
     const error = await attemptChange(tx, inside, change, change.input);
     if (error === undefined) continue;
-    const cause = await causeOf(tx, inside, error, rules, () =>
+    const cause = await causeOf(tx, error, () =>
       attemptChange(tx, { ...inside, actor: { kind: "operator" } }, change, change.input),
     );
     failure = cause === "impossible" ? (failure ?? { position, error, cause }) : { position, error, cause };
@@ -79,9 +80,7 @@ export async function executeChanges(
 /** What neither the executor nor an operator finds is gone; what only the operator finds is hidden from the executor. */
 async function causeOf(
   tx: Tx,
-  { accessRules }: Context,
   error: AppError,
-  rules: MatchedRules,
   asOperator: () => Promise<AppError | undefined>,
 ): Promise<ExecutionFailure["cause"]> {
   if (error.code === "not-found" && !isDenial(error)) {
@@ -89,10 +88,7 @@ async function causeOf(
     return again !== undefined && again.code === "not-found" ? "impossible" : "denied";
   }
   if (!isDenial(error)) return "impossible";
-  const isRefusing = ({ rule: { enforcement, name } }: RuleMatch) =>
-    (enforcement === "forbid" || (enforcement === "approval" && accessRules?.isApproved !== true)) &&
-    error.message.includes(name);
-  return error.code === "forbidden" && rules.all.some(isRefusing) ? "rule" : "denied";
+  return error instanceof RefusedByRule ? "rule" : "denied";
 }
 
 /** For changes that an offer's writer executes. */

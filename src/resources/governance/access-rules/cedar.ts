@@ -1,7 +1,8 @@
 /** Loads the Cedar engine, a WebAssembly program, on first use, and replaces it when a call traps. */
 import { createRequire } from "node:module";
+import type * as cedarModule from "@cedar-policy/cedar-wasm/nodejs";
 
-type Engine = typeof import("@cedar-policy/cedar-wasm/nodejs");
+type Engine = typeof cedarModule;
 
 /** A package contains the engine next to its programs. */
 const specifier = import.meta.url.endsWith(".ts")

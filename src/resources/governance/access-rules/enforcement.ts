@@ -1,17 +1,11 @@
 /** Refuses changes of access that a rule forbids, in the transaction of the change. Connected as the hook `accessRules`. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import { AppError } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RuledChange, RuledOrganization, RuleMatch } from "../../shared/hooks.ts";
-import {
-  evaluateActions,
-  isRefusal,
-  loadEnabledRules,
-  loadRuleFacts,
-  type RuledAction,
-  type RulePrincipal,
-} from "./reads.ts";
+import type { RuledAction, RulePrincipal } from "./engine.ts";
+import { evaluateActions, isRefusal, loadEnabledRules, loadRuleFacts } from "./reads.ts";
+import { RefusedByRule } from "./rules.ts";
 
 type RuleContext = Pick<Context, "actor" | "accessRules" | "warn">;
 
@@ -31,7 +25,7 @@ export async function enforceRules(
   const all = byRule(matches.flat());
   const refusing = all.filter((match) => isRefusal(match, scope?.isApproved ?? false));
   if (refusing.length > 0)
-    throw new AppError(
+    throw new RefusedByRule(
       "forbidden",
       refusing.map((match) => ({ detail: refusalOf(match) })),
     );

@@ -8,9 +8,6 @@ import { evaluateAction, type EnabledRule, referencesOf, type RuledAction } from
 import { loadFacts, type RuleFacts } from "./facts.ts";
 import { enabledRulesOf, findAccessRules } from "./store.ts";
 
-export type { EnabledRule, RuledAction, RulePrincipal } from "./engine.ts";
-export type { RuleFacts } from "./facts.ts";
-
 /** One statement. */
 export async function loadEnabledRules(tx: Tx, organizationId: string): Promise<readonly EnabledRule[]> {
   return enabledRulesOf(tx, organizationId);

@@ -4,10 +4,12 @@ import { organizationPermissionNeeds, organizationPermissions } from "../../../a
 import type { AccessRuleTable } from "../../../database/schema/governance.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
-import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { AppError, attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { type AccessRuleView, accessRules } from "./definition.ts";
 
 export const rulesMax = 50;
+
+export class RefusedByRule extends AppError {}
 
 export function newAccessRule(
   attributes: CreateAttributes<typeof accessRules>,

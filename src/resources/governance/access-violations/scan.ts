@@ -6,7 +6,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RuleMatch } from "../../shared/hooks.ts";
 import type { JobContext } from "../../shared/job-context.ts";
-import { type EnabledRule, evaluateActions, loadEnabledRules, loadRuleFacts } from "../access-rules/reads.ts";
+import type { EnabledRule } from "../access-rules/engine.ts";
+import { evaluateActions, loadEnabledRules, loadRuleFacts } from "../access-rules/reads.ts";
 import {
   completeScan,
   deleteObsoleteViolations,

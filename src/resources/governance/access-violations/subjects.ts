@@ -8,7 +8,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { seatChange } from "../../identity/teams/ruled-changes.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import type { RuledChange } from "../../shared/hooks.ts";
-import type { RuledAction, RulePrincipal } from "../access-rules/reads.ts";
+import type { RuledAction, RulePrincipal } from "../access-rules/engine.ts";
 
 /** Of the last subject of a page, in the order of an index. */
 export type ScanPosition = readonly [string, string];

@@ -78,3 +78,11 @@ export function refuseGrantingLonger(permanentStanding: OrganizationStanding, be
       `You have these permissions only for a limited time, so you can't grant them permanently: ${missing.join(", ")}. Ask an owner whose own access has no expiry.`,
     );
 }
+
+const namesMax = 5;
+
+export function listNames(names: readonly string[]): string {
+  const sorted = names.toSorted();
+  if (sorted.length > namesMax) return `${sorted.slice(0, namesMax).join(", ")} and ${sorted.length - namesMax} more`;
+  return sorted.join(", ");
+}

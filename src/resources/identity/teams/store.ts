@@ -242,7 +242,7 @@ export async function lockTeamsOfGroups(tx: Tx, person: UserGroups): Promise<Gro
     .select(["t.id as teamId", "t.organizationId", "t.ssoTeamId", "t.isOwners", "m.id as membershipId"])
     .select(["tm.expiresAt", "tm.reason", "tm.ssoProviderId as membershipProviderId"])
     .select(
-      sql<number>`(select o.enabled_rule_count from organizations as o where o.id = t.organization_id)`.as(
+      sql<number>`(select o.enabled_rule_count from open_organizations as o where o.id = t.organization_id)`.as(
         "enabledRuleCount",
       ),
     )

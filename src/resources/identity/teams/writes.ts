@@ -18,7 +18,7 @@ import { hasExpired } from "../../shared/grants/in-force.ts";
 import { type GrantOrigin, unknownOrigin } from "../../shared/grants/origin.ts";
 import { incrementedVersion } from "../../shared/versions.ts";
 import type { TeamView } from "./definition.ts";
-import { newOwnersTeam } from "./rules.ts";
+import { listNames, newOwnersTeam } from "./rules.ts";
 import { membersEvent } from "./member-plan.ts";
 import { groupReason, type GroupSyncPlan, planGroupSync, type ProviderGroups, type GroupTeam } from "./group-sync.ts";
 import { type UserGroups, insertTeam, lockTeamsOfGroups } from "./store.ts";
@@ -357,14 +357,6 @@ async function adjustUsersCounts(
       ),
     )
     .execute();
-}
-
-const namesMax = 5;
-
-function listNames(names: readonly string[]): string {
-  const sorted = names.toSorted();
-  if (sorted.length > namesMax) return `${sorted.slice(0, namesMax).join(", ")} and ${sorted.length - namesMax} more`;
-  return sorted.join(", ");
 }
 
 interface DecrementedTeam {

@@ -2,16 +2,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, resource, unique } from "../../../support/builders.ts";
-import {
-  joining,
-  leaving,
-  permitting,
-  previewOf,
-  projectGrant,
-  requestPreview,
-  workspaceGrant,
-} from "../../../support/previews.ts";
-import { makeRule, removeRule } from "./support.ts";
+import { joining, leaving, permitting, projectGrant, workspaceGrant } from "../../../support/previews.ts";
+import { makeRule, message, ruleFor, whileRuled } from "./support.ts";
 
 const api = useApi();
 let org: Org;
@@ -27,20 +19,8 @@ beforeAll(async () => {
   workspace = await api.makeWorkspace(org.name, {}, inProject(project.id));
 });
 
-const message = "Ask the platform team.";
-const ruleFor = (condition: string, scope = "principal, action, resource") =>
-  `@message("${message}") forbid (${scope}) when { ${condition} };`;
-
-/** Runs while the organization has the rule. */
-async function withRule<T>(attributes: object, work: (rule: Json) => Promise<T>, of = org): Promise<T> {
-  const rule = await makeRule(of, attributes);
-  try {
-    return await work(rule);
-  } finally {
-    await removeRule(of, rule);
-  }
-}
-
+const withRule = <T>(attributes: object, work: (rule: Json) => Promise<T>, of = org) =>
+  whileRuled(of, attributes, work);
 const send = ({ method, path, body }: Json, by: Caller = org.owner): Promise<Answer> =>
   by.send(method, path.replace("/api/v2", ""), body);
 const grant = (access = "read", teamId = team.id) => projectGrant(access, teamId, project.id);
@@ -369,53 +349,5 @@ describe("what rules see", () => {
     data(await send(permitting(id, "manage-teams", false)));
     expect(await refuses(policy, permitting(id, "manage-teams"))).toBe(true);
     expect(await refuses('context.permissions == ["manage-teams"]', permitting(id, "manage-teams"))).toBe(true);
-  });
-});
-
-describe("previews", () => {
-  it("list the rules that match each change, and show a refusal", async () => {
-    await withRule({ policy: ruleFor('context has access && context.access == "admin"') }, (forbidding) =>
-      withRule({ policy: ruleFor("true"), enforcement: "advise" }, async (advising) => {
-        const newTeam = await api.makeTeam(org.name);
-        const preview = await previewOf(org.owner, org.name, grant("admin", newTeam.id), grant("read", team.id));
-        const shown = ({ id, attributes: { name, enforcement } }: Json) => ({ id, name, message, enforcement });
-        const [first, second] = preview.changes;
-        expect(first.allowed).toBe(false);
-        expect(first.refusal).toContain(`'${forbidding.attributes.name}'`);
-        expect(first.rules.toSorted((a: Json, b: Json) => (a.enforcement < b.enforcement ? -1 : 1))).toEqual([
-          shown(advising),
-          shown(forbidding),
-        ]);
-        expect(preview.gains.length).toBeGreaterThan(0);
-        expect(second.rules).toEqual([shown(advising)]);
-      }),
-    );
-  });
-
-  it("also for a caller who can't make the change", async () => {
-    const viewer = await api.makeTeam(org.name, { visibility: "organization" });
-    await api.grantProject(project.id, viewer.id, "read");
-    const reader = await api.makeMember(org.name, [viewer.id]);
-    const condition = `principal == User::"${reader.id}"`;
-    await withRule({ policy: ruleFor(condition) }, async (rule) => {
-      const preview = await previewOf(reader, org.name, joining(viewer.id, member.username));
-      expect(preview.changes[0].allowed).toBe(false);
-      expect(preview.changes[0].refusal).not.toContain(message);
-      expect(preview.changes[0].rules).toMatchObject([{ id: rule.id, message }]);
-    });
-  });
-
-  it("apply: the first refusal, or warnings", async () => {
-    const fresh = grant("read", (await api.makeTeam(org.name)).id);
-    const version = (await previewOf(org.owner, org.name, fresh))["access-version"];
-    const apply = { apply: true, "access-version": version };
-    await withRule({ policy: ruleFor("true") }, async () =>
-      expect((await requestPreview(org.owner, org.name, [fresh], apply)).status).toBe(403),
-    );
-    await withRule({ policy: ruleFor("true"), enforcement: "advise" }, async (rule) => {
-      const applied = await requestPreview(org.owner, org.name, [fresh], apply);
-      expect(applied.status).toBe(200);
-      expect(applied.body.meta.warnings).toEqual([{ rule: rule.id, name: rule.attributes.name, message }]);
-    });
   });
 });

@@ -47,6 +47,7 @@ describe("create", () => {
             "external-id": id,
             "default-execution-mode": "remote",
             "allow-force-delete-workspaces": false,
+            "access-request-lapse-seconds": 604800,
             "assessments-enforced": false,
             "collaborator-auth-policy": "password",
             "cost-estimation-enabled": false,

@@ -17,7 +17,7 @@ const rows = () => api.database.reader.db.selectFrom("auditEvents").selectAll().
 
 describe("an event can't be changed or removed", () => {
   const copied = `SELECT id, organization_id, actor_kind, 'x', actor_name, token_id, action, subject_type, subject_id, before,
-    after, request_id, created_at FROM audit_events WHERE true`;
+    after, request_id, created_at, access_request_id FROM audit_events WHERE true`;
 
   it.each([
     ["UPDATE", "UPDATE audit_events SET actor_id = 'x'"],

@@ -71,6 +71,7 @@ describe("projects", () => {
         before: null,
         after: auditedProject(answer.body.data),
         "request-id": expect.any(String),
+        "access-request-id": null,
         "created-at": expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       },
       relationships: { organization: { data: { id: org.name, type: "organizations" } } },

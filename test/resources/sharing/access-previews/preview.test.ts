@@ -65,7 +65,7 @@ describe("previewAccess", () => {
       "access-version": expect.any(String),
       applied: false,
       allowed: true,
-      changes: [{ method: "POST", path: "/team-projects", allowed: true, refusal: null }],
+      changes: [{ method: "POST", path: "/team-projects", allowed: true, refusal: null, rules: [] }],
       "unseen-gains": { teams: 0, users: 0 },
       "unseen-losses": { teams: 0, users: 0 },
     });
@@ -200,6 +200,7 @@ describe("a change that the caller can't make", () => {
         path,
         allowed: false,
         refusal: details(own[index] as Answer)[0],
+        rules: [],
       })),
     );
     expect(subjects(result.gains)).toEqual(["builders", grace.username]);
