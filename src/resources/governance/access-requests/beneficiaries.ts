@@ -97,3 +97,12 @@ export function isBeneficiary(
   );
   return userIds.has(userId) || isInGainingTeam;
 }
+
+/** A seat that the changes made end earlier than before. */
+export function findShortenedSeat(
+  { before }: EvaluationStart,
+  { after }: EvaluationEnd,
+): AccessSnapshot["memberships"][number] | undefined {
+  const ends = new Map(before.memberships.map((seat) => [`${seat.teamId} ${seat.userId}`, endOf(seat)]));
+  return after.memberships.find((seat) => endOf(seat) < (ends.get(`${seat.teamId} ${seat.userId}`) ?? ""));
+}

@@ -14,8 +14,9 @@ import {
   finishEvaluation,
   startEvaluation,
 } from "../../sharing/access-previews/evaluation.ts";
-import { limitedTo, type StoredChanges } from "./changes.ts";
 import { RefusedByRule } from "../access-rules/rules.ts";
+import { findShortenedSeat } from "./beneficiaries.ts";
+import { limitedTo, membersOf, type StoredChanges } from "./changes.ts";
 import { impossibleChange } from "./rules.ts";
 import { MatchedRules, rollingBack } from "./trial.ts";
 
@@ -74,7 +75,26 @@ export async function executeChanges(
     failure = cause === "impossible" ? (failure ?? { position, error, cause }) : { position, error, cause };
     if (cause !== "impossible") break;
   }
-  return { start, end: await finishEvaluation(tx, context, start), rules: rules.all, failure };
+  const end = await finishEvaluation(tx, context, start);
+  if (durationSeconds !== null) failure ??= shortening(stored, start, end);
+  return { start, end, rules: rules.all, failure };
+}
+
+/** A duration is for new access, or a later end: it must not take away a seat that exists already. */
+function shortening(
+  { changes, positions }: StoredChanges,
+  start: EvaluationStart,
+  end: EvaluationEnd,
+): ExecutionFailure | undefined {
+  const seat = findShortenedSeat(start, end);
+  if (seat === undefined) return undefined;
+  const index = changes.findIndex(
+    (change) => membersOf(change) !== undefined && change.params["teamId"] === seat.teamId,
+  );
+  const error = conflict(
+    "Somebody who would join the team is its member already, and that membership would end earlier.",
+  );
+  return { position: positions[index] ?? 0, error, cause: "impossible" };
 }
 
 /** What neither the executor nor an operator finds is gone; what only the operator finds is hidden from the executor. */

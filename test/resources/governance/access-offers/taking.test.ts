@@ -235,6 +235,17 @@ describe("break-glass", () => {
     expect(await countRequests()).toBe(before);
   });
 
+  it("409: the seat exists already and would end earlier", async () => {
+    const made = await make({ approvals: "none" });
+    const member = await api.makeMember(org.name, [developers.id, onCall.id]);
+    expect((await take(member, made, { "duration-seconds": 300 })).status).toBe(409);
+    const listed = data(await org.owner.get(`/teams/${onCall.id}?include=users`)).relationships.users.data;
+    expect(listed).toEqual([{ type: "users", id: member.id }]);
+    expect((await take(dev, made, { "duration-seconds": 300 })).status).toBe(201);
+    expect((await take(dev, made)).status).toBe(201);
+    expect((await take(dev, made, { "duration-seconds": 300 })).status).toBe(409);
+  });
+
   it("409: the last writer lost a permission; nothing is changed and no request remains", async () => {
     const writer = await api.makeHolder(org.name, "manage-teams", "manage-membership", "manage-projects");
     const made = await make({ approvals: "none" }, writer);

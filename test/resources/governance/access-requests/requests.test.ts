@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { inMs } from "../../../support/clock.ts";
 import { approve, decide, deny, makeRequest, readRequest, sendRequest } from "../../../support/access-requests.ts";
 import { joining, moving, permitting, projectGrant } from "../../../support/previews.ts";
 
@@ -357,6 +358,23 @@ describe("approveAccessRequest", () => {
     expect((await readRequest(reader, request.id)).attributes).toMatchObject({ status: "pending" });
     expect((await approve(admin, request.id)).status).toBe(409);
     data(await deny(admin, request.id));
+  });
+
+  it("409 for a seat that exists already and would end earlier, also an owner's; a later end is given", async () => {
+    const other = await api.makeMember(org.name, [org.ownersTeamId]);
+    const own = await ask([joining(org.ownersTeamId, other.username)], { "duration-seconds": 300 });
+    const answer = await approve(org.owner, own.id);
+    expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("end earlier")]);
+    expect((await readRequest(reader, own.id)).attributes.status).toBe("pending");
+    const team = await newTeam();
+    const seat = { data: [{ type: "users", id: other.id, meta: { "expires-at": inMs(600_000) } }] };
+    data(await org.owner.post(`/teams/${team}/relationships/users`, seat));
+    const [longer, shorter] = [
+      await ask([joining(team, other.username)], { "duration-seconds": 1200 }),
+      await ask([joining(team, other.username)], { "duration-seconds": 300 }),
+    ];
+    data(await approve(org.owner, longer.id));
+    expect((await approve(org.owner, shorter.id)).status).toBe(409);
   });
 
   it("409 if the requester is no longer an active member", async () => {
