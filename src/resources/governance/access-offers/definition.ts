@@ -187,6 +187,7 @@ export const accessOffers = defineResource<AccessOfferView>()(({ required, optio
         }),
       },
       answer: "created",
+      mayWarn: true,
       answerType: "access-requests",
       example: {
         data: { type: "access-offers", attributes: { reason: "Incident 4711", "duration-seconds": 900 } },

@@ -214,6 +214,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       ),
       ifMatch: true,
       answer: "document",
+      mayWarn: true,
       example: { data: { type: "access-requests", attributes: { "access-version": "42", comment: "For one hour." } } },
     },
     denyAccessRequest: {

@@ -291,6 +291,12 @@ describe("break-glass", () => {
     expect((await take(dev, await make({ approvals: "none" }))).status).toBe(201);
   });
 
+  it("201: a rule that only advises is in the warnings", async () => {
+    const { id } = await forbidSeats("advise");
+    const answer = await take(dev, await make({ approvals: "none" }));
+    expect([answer.status, answer.body.meta?.warnings]).toMatchObject([201, [{ rule: id, message: "Ask first." }]]);
+  });
+
   it("a rule with approval lets an approver team approve", async () => {
     const made = await withApprovers();
     await forbidSeats("approval");

@@ -57,6 +57,18 @@ it("an approved request satisfies a rule that needs approval", async () => {
   });
 });
 
+it("an approval lists the rules that only advise in its warnings, each once", async () => {
+  await withRule("logged", `@message("Tell Ada.")\nforbid (principal, action, resource);`, "advise", async (id) => {
+    const changes = [1, 2].map(async () => projectGrant("write", (await api.makeTeam(org.name)).id, project));
+    const request = await makeRequest(requester, org.name, await Promise.all(changes));
+    const answer = await approve(org.owner, request.id);
+    expect([answer.status, answer.body.meta]).toEqual([
+      200,
+      { warnings: [{ rule: id, name: "logged", message: "Tell Ada." }] },
+    ]);
+  });
+});
+
 it("409 once a change's own expires-at has passed; the request can still be read and withdrawn", async () => {
   const change = projectGrant("write", (await api.makeTeam(org.name)).id, project);
   const request = await ask({}, change);
