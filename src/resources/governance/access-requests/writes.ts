@@ -32,24 +32,12 @@ export async function createRequestFromOffer(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  { offerId, changes, reason, durationSeconds, approverTeamIds }: RequestFromOffer,
+  request: RequestFromOffer,
 ): Promise<AccessRequestView> {
   const requesterId = await requesterOf(tx, context, organization);
-  const { start, end, rules } = await tryChanges(tx, context, organization, changes, durationSeconds);
-  const id = newRequestId();
-  const facts = await storeRequest(tx, context, organization, {
-    id,
-    requesterId,
-    reason,
-    durationSeconds,
-    changes,
-    offerId,
-    approverTeamIds,
-    memberIds: [requesterId],
-    start,
-    end,
-    rules,
-  });
+  const { start, end, rules } = await tryChanges(tx, context, organization, request.changes, request.durationSeconds);
+  const stored = { ...request, id: newRequestId(), requesterId, memberIds: [requesterId], start, end, rules };
+  const facts = await storeRequest(tx, context, organization, stored);
   const effects = await describeEffects(tx, context, organization, end.comparison, false);
   return viewOf(facts, likelyPermissions(context.actor, facts), effects);
 }
@@ -62,13 +50,14 @@ export async function executeBreakGlass(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  { offerId, changes, reason, durationSeconds, approverTeamIds, executor }: RequestFromOffer,
+  request: RequestFromOffer,
 ): Promise<AccessRequestView> {
   const requesterId = await requesterOf(tx, context, organization);
   const id = newRequestId();
   const jobsToWake = new Set<string>();
-  const stored = { changes, positions: [...changes.keys()], firstError: undefined };
-  const { start, end, rules, failure } = await executeChanges(tx, context, organization, executor, stored, {
+  const { changes, durationSeconds, executor } = request;
+  const copied = { changes, positions: [...changes.keys()], firstError: undefined };
+  const { start, end, rules, failure } = await executeChanges(tx, context, organization, executor, copied, {
     requestId: id,
     durationSeconds,
     isBreakGlass: true,
@@ -76,21 +65,9 @@ export async function executeBreakGlass(
   });
   if (failure !== undefined) throw failureOfOffer(failure);
   const applied = await effectsToStore(tx, organization.id, end.comparison);
-  const facts = await storeRequest(tx, context, organization, {
-    id,
-    requesterId,
-    reason,
-    durationSeconds,
-    changes,
-    offerId,
-    approverTeamIds,
-    memberIds: [requesterId],
-    start,
-    end,
-    rules,
-    applied,
-  });
-  for (const job of jobsToWake) context.wake?.(job);
+  const stored = { ...request, id, requesterId, memberIds: [requesterId], start, end, rules, applied };
+  const facts = await storeRequest(tx, context, organization, stored);
+  tx.afterCommit?.(() => jobsToWake.forEach((job) => context.wake?.(job)));
   const effects = await describeStored(tx, context.actor, organization, applied);
   return viewOf(facts, likelyPermissions(context.actor, facts), effects);
 }
