@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { inMs } from "../../../support/clock.ts";
 import { approve, decide, deny, makeRequest, readRequest } from "../../../support/access-requests.ts";
 import { joining, projectGrant } from "../../../support/previews.ts";
 
@@ -85,6 +86,23 @@ it("409 once a change's own expires-at has passed; the request can still be read
   const answer = await approve(org.owner, request.id);
   expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("has passed")]);
   data(await decide(requester, request.id, "withdraw"));
+});
+
+it("409 for a seat that exists already and would end earlier, also an owner's; a later end is given", async () => {
+  const other = await api.makeMember(org.name, [org.ownersTeamId]);
+  const own = await ask({ "duration-seconds": 300 }, joining(org.ownersTeamId, other.username));
+  const answer = await approve(org.owner, own.id);
+  expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("end earlier")]);
+  expect((await readRequest(requester, own.id)).attributes.status).toBe("pending");
+  const team = (await api.makeTeam(org.name)).id;
+  const seat = { data: [{ type: "users", id: other.id, meta: { "expires-at": inMs(600_000) } }] };
+  data(await org.owner.post(`/teams/${team}/relationships/users`, seat));
+  const [longer, shorter] = [
+    await ask({ "duration-seconds": 1200 }, joining(team, other.username)),
+    await ask({ "duration-seconds": 300 }, joining(team, other.username)),
+  ];
+  data(await approve(org.owner, longer.id));
+  expect((await approve(org.owner, shorter.id)).status).toBe(409);
 });
 
 it("an approval with an outdated If-Match is 412, and changes nothing", async () => {
