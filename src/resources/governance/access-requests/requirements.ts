@@ -126,7 +126,7 @@ function levelMaskOf(kind: Target, level: string | undefined): Mask | undefined 
   return kind === "project" ? projectLevelMask(level as ProjectLevel) : workspaceLevelMask(level as WorkspaceLevel);
 }
 
-function recordOf(kind: Target, { records }: EvaluationStart["before"], teamId: string, targetId: string) {
+function recordOf(kind: Target, { records }: EvaluationEnd["after"], teamId: string, targetId: string) {
   return kind === "project"
     ? records.onProjects.find((row) => row.teamId === teamId && row.projectId === targetId)
     : records.onWorkspaces.find((row) => row.teamId === teamId && row.workspaceId === targetId);

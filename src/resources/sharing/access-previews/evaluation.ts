@@ -12,7 +12,7 @@ import {
   type AffectedScope,
   affectedScopeOf,
   compareSnapshots,
-  type FinalAccessSnapshot,
+  type InitialAccessSnapshot,
   type SnapshotComparison,
   takeFinalSnapshot,
   takeSnapshot,
@@ -26,7 +26,7 @@ export interface EvaluationStart {
   /** Positions of changes that name something outside of the organization. */
   readonly missing: ReadonlySet<number>;
   readonly affected: AffectedScope;
-  readonly before: AccessSnapshot;
+  readonly before: InitialAccessSnapshot;
   readonly canRead: CanReadChange;
 }
 
@@ -51,7 +51,7 @@ export async function startEvaluation(
 }
 
 export interface EvaluationEnd {
-  readonly after: FinalAccessSnapshot;
+  readonly after: AccessSnapshot;
   readonly comparison: SnapshotComparison;
 }
 

@@ -18,7 +18,7 @@ export interface SubjectEffect {
 /** Further projects to search, because all workspaces of some may have records of their own. */
 const extraProjects = 5;
 
-/** At most two statements, after the transaction, with the caller's access at that time. */
+/** At most two statements, after the transaction. Projects are named by the caller's access before the changes. */
 export async function nameEffects(
   tx: Tx,
   context: Context,

@@ -82,12 +82,17 @@ export interface AccessSnapshot {
   readonly movingWorkspaces: readonly PreviewWorkspaceRow[];
 }
 
+export interface InitialAccessSnapshot extends AccessSnapshot {
+  /** With the caller's access before the changes, which must not reveal what the caller would gain by them. */
+  readonly projects: readonly PreviewProjectRow[];
+}
+
 export async function takeSnapshot(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
   { teamIds, userIds, workspaceIds, within }: AffectedScope,
-): Promise<AccessSnapshot> {
+): Promise<InitialAccessSnapshot> {
   const memberships = await findMemberships(tx, organization.id, "teamId", teamIds);
   return {
     teams: await findTeams(tx, context, organization, teamIds),
@@ -95,11 +100,8 @@ export async function takeSnapshot(
     people: await findPeople(tx, organization.id, distinct([...userIds, ...memberships.map(({ userId }) => userId)])),
     records: await findRecords(tx, organization.id, teamIds, within),
     movingWorkspaces: await findMovingWorkspaces(tx, organization.id, workspaceIds),
+    projects: await findProjects(tx, context, organization.id, within),
   };
-}
-
-export interface FinalAccessSnapshot extends AccessSnapshot {
-  readonly projects: readonly PreviewProjectRow[];
 }
 
 export async function takeFinalSnapshot(
@@ -108,7 +110,7 @@ export async function takeFinalSnapshot(
   organization: OrganizationView,
   affected: AffectedScope,
   before: AccessSnapshot,
-): Promise<FinalAccessSnapshot> {
+): Promise<AccessSnapshot> {
   const { id } = organization;
   const members = await findMemberships(tx, id, "teamId", affected.teamIds);
   const userIds = distinct([...before.people.map((person) => person.id), ...members.map(({ userId }) => userId)]);
@@ -120,7 +122,6 @@ export async function takeFinalSnapshot(
     teams: await findTeams(tx, context, organization, teamIds),
     records: await findRecords(tx, id, teamIds, affected.within),
     movingWorkspaces: await findMovingWorkspaces(tx, id, affected.workspaceIds),
-    projects: await findProjects(tx, context, id, affected.within),
   };
 }
 
@@ -150,23 +151,24 @@ export interface SnapshotComparison {
 export function compareSnapshots(
   organization: OrganizationView,
   affected: AffectedScope,
-  before: AccessSnapshot,
-  after: FinalAccessSnapshot,
+  before: InitialAccessSnapshot,
+  after: AccessSnapshot,
   callerId: string,
 ): SnapshotComparison {
   const sides = sidesOf(affected, before, after);
   const known = knownWorkspaces(before, after);
+  const projects = projectsAfterMoves(before, after);
   const workspaceProjects = [...known].map(
     ([id, { projectBefore, projectId }]) => [id, { before: projectBefore, after: projectId }] as const,
   );
   return {
     subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...affected.userIds, callerId]), before, after)],
-    projects: after.projects,
+    projects,
     known,
     previewed: {
       organizationId: organization.id,
       allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
-      projects: after.projects,
+      projects,
       workspaceProjects: new Map(workspaceProjects),
       movedIds: new Set(after.movingWorkspaces.map(({ workspaceId }) => workspaceId)),
     },
@@ -183,7 +185,7 @@ interface ComparisonSides {
   readonly visibleTeams: ReadonlySet<string>;
 }
 
-function sidesOf({ teamIds }: AffectedScope, before: AccessSnapshot, after: FinalAccessSnapshot): ComparisonSides {
+function sidesOf({ teamIds }: AffectedScope, before: AccessSnapshot, after: AccessSnapshot): ComparisonSides {
   const affectedTeams = new Set(teamIds);
   const grantsBefore = grantsOf(before.teams, before.records);
   const grantsAfter = grantsOf(after.teams, after.records);
@@ -227,7 +229,7 @@ function peopleOf(
   sides: ComparisonSides,
   named: ReadonlySet<string>,
   before: AccessSnapshot,
-  after: FinalAccessSnapshot,
+  after: AccessSnapshot,
 ): PreviewSubject[] {
   const known = new Map(before.people.map((person) => [person.id, person]));
   return after.people.map((person) => {
@@ -253,7 +255,23 @@ function peopleOf(
   });
 }
 
-function knownWorkspaces(before: AccessSnapshot, after: FinalAccessSnapshot): Map<string, TrackedWorkspace> {
+function projectsAfterMoves(
+  { projects, movingWorkspaces }: InitialAccessSnapshot,
+  after: AccessSnapshot,
+): PreviewProjectRow[] {
+  const changes = new Map<string, number>();
+  const count = (rows: AccessSnapshot["movingWorkspaces"], change: 1 | -1): void => {
+    for (const { projectId } of rows) changes.set(projectId, (changes.get(projectId) ?? 0) + change);
+  };
+  count(movingWorkspaces, -1);
+  count(after.movingWorkspaces, 1);
+  return projects.map((project) => ({
+    ...project,
+    workspaceCount: project.workspaceCount + (changes.get(project.id) ?? 0),
+  }));
+}
+
+function knownWorkspaces(before: AccessSnapshot, after: AccessSnapshot): Map<string, TrackedWorkspace> {
   const projectsBefore = new Map(before.movingWorkspaces.map(({ workspaceId, projectId }) => [workspaceId, projectId]));
   const rows = [...before.records.onWorkspaces, ...after.records.onWorkspaces, ...after.movingWorkspaces];
   return new Map(

@@ -1,0 +1,36 @@
+/** What a requester must be able to see, and which names its request shows. */
+import { beforeAll, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { makeRequest, readRequest, sendRequest } from "../../../support/access-requests.ts";
+import { joining, projectGrant } from "../../../support/previews.ts";
+
+const api = useApi();
+let org: Org;
+let project: string;
+let reader: Member;
+
+beforeAll(async () => {
+  org = await api.makeOrganization();
+  project = (await api.makeProject(org.name)).id;
+  const readers = await api.makeTeam(org.name);
+  reader = await api.makeMember(org.name, [readers.id]);
+  await api.makeTeamProject(project, readers.id, { access: "read" });
+});
+
+const newTeam = async () => (await api.makeTeam(org.name)).id as string;
+const ask = (changes: Json[]) => makeRequest(reader, org.name, changes);
+
+it("names only what the caller can see now, not what it would gain", async () => {
+  const hidden = await api.makeProject(org.name);
+  const workspace = await api.makeWorkspace(org.name, {}, inProject(hidden.id));
+  const team = await newTeam();
+  await api.makeTeamProject(hidden.id, team, { access: "write" });
+  const request = await ask([joining(team, reader.username)]);
+  const shown = await readRequest(reader, request.id);
+  for (const { attributes } of [request, shown]) {
+    expect(attributes.effects.gains[0]).toMatchObject({ "project-count": 1, "workspace-count": 1 });
+    for (const id of [hidden.id, workspace.id]) expect(JSON.stringify(attributes.effects)).not.toContain(id);
+  }
+  expect(JSON.stringify((await readRequest(org.owner, request.id)).attributes.effects)).toContain(workspace.id);
+});
