@@ -92,7 +92,9 @@ export async function tryNewChanges(
     const { missing, canRead } = start;
     const { results, faults } = await applyChanges(tx, inside, limited, missing, canRead);
     const end = await finishEvaluation(tx, inside, start);
-    await refuseUnseen(tx, inside, limited, results, missing, canRead);
+    // An earlier change can show what a later one names.
+    const checked = limited.length === 1 ? results : results.map((result) => ({ ...result, isUnseen: true }));
+    await refuseUnseen(tx, inside, limited, checked, missing, canRead);
     const wrong = faults.filter(isAboutAttributes);
     if (wrong.length > 0) throw invalid(wrong);
     return { start, end, results, rules: rules.all };

@@ -92,7 +92,12 @@ async function resultOf(
   change: ParsedChange,
   canRead: CanReadChange,
 ): Promise<Omit<ChangeResult, "rules">> {
-  if (refusal === undefined || isInvalid(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
+  if (refusal !== undefined && isInvalid(refusal)) {
+    // The handler finds a project that the caller can't see as invalid as one that doesn't exist.
+    const isUnseen = change.moves !== undefined && !(await canRead(change));
+    return { refusal, isUnseen };
+  }
+  if (refusal === undefined || refusal.code === "conflict") return { refusal, isUnseen: false };
   if (!isDenial(refusal)) return { refusal, isUnseen: true };
   return (await canRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
 }

@@ -34,3 +34,26 @@ it("names only what the caller can see now, not what it would gain", async () =>
   }
   expect(JSON.stringify((await readRequest(org.owner, request.id)).attributes.effects)).toContain(workspace.id);
 });
+
+it("404 for a move to a project that the caller can't see, also where an earlier change would show it", async () => {
+  const manager = await api.makeTeam(org.name);
+  const caller = await api.makeMember(org.name, [manager.id]);
+  await api.makeTeamProject(project, manager.id, { access: "admin" });
+  const workspace = await api.makeWorkspace(org.name, {}, inProject(project));
+  const hidden = (await api.makeProject(org.name)).id;
+  const insiders = await newTeam();
+  await api.makeTeamProject(hidden, insiders, { access: "read" });
+  const elsewhere = (await api.makeOrganization()).defaultProjectId;
+  const moveTo = (target: string) => ({
+    method: "PATCH",
+    path: `/workspaces/${workspace.id}`,
+    body: resource("workspaces", {}, inProject(target)),
+  });
+  for (const target of [hidden, elsewhere, "prj-0000000000000000"])
+    expect((await sendRequest(caller, org.name, [moveTo(target)])).status).toBe(404);
+  const join = joining(insiders, caller.username);
+  for (const change of [moveTo(hidden), projectGrant("read", insiders, hidden)]) {
+    const answer = await sendRequest(caller, org.name, [join, change]);
+    expect([answer.status, pointers(answer)]).toEqual([404, ["/data/attributes/changes/1"]]);
+  }
+});
