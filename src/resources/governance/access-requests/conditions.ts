@@ -37,8 +37,17 @@ export const isLikelyBeneficiary = (principal: PrincipalExpression): RawBuilder<
   ${party(partyRoles.beneficiaryUser, sql`= ${principal}`)}
   or ${party(partyRoles.beneficiaryTeam, sql`in ${actorTeams(organizationId, principal)}`)})`;
 
+/** A team that the offer names no more can't approve; the teams of a deleted offer still see and deny its requests. */
+const currentApproverTeams = sql`(
+  select named.team_id from access_offer_teams as named where named.access_offer_id = r.offer_id and named.kind = 'approver'
+  union all select gone.subject_id from access_request_parties as gone
+    where gone.request_id = r.id and not exists (select 1 from access_offers as a where a.id = r.offer_id))`;
+
 export const isInApproverTeam = (principal: PrincipalExpression): RawBuilder<SqlBool> =>
-  party(partyRoles.approverTeam, sql`in ${actorTeams(organizationId, principal)}`);
+  party(
+    partyRoles.approverTeam,
+    sql`in ${actorTeams(organizationId, principal)} and party.subject_id in ${currentApproverTeams}`,
+  );
 
 /** Whether the principal meets all of the request's requirements. See docs/decisions/0200-deciders-in-sql.md. */
 export const meetsAllRequirements = (

@@ -191,6 +191,26 @@ describe("approver teams", () => {
     expect(events).toEqual([{ action: "teams.add-members", actorId: org.owner.id, tokenId: null }]);
   });
 
+  it("404: a team that the offer names no more; after the offer is deleted, its teams can still deny", async () => {
+    const made = await withApprovers();
+    const [taken, other] = [data(await take(dev, made)), data(await take(dev, made))];
+    const without = resource("access-offers", {}, { "approver-teams": { data: [] } });
+    data(await org.owner.patch(`/access-offers/${made.id}`, without));
+    for (const path of ["actions/approve", "actions/deny"]) {
+      const attributes = { "access-version": "0", comment: "No." };
+      const answer = await approver.post(
+        `/access-requests/${taken.id}/${path}`,
+        resource("access-requests", attributes),
+      );
+      expect(answer.status).toBe(404);
+    }
+    const listed = data(await approver.get(`/organizations/${org.name}/access-requests`));
+    expect(listed.map(({ id }: Json) => id)).not.toContain(taken.id);
+    data(await org.owner.delete(`/access-offers/${made.id}`));
+    const denial = resource("access-requests", { comment: "No." });
+    expect((await approver.post(`/access-requests/${other.id}/actions/deny`, denial)).status).toBe(200);
+  });
+
   it("403: an approver who gains by it, through another team", async () => {
     const made = await withApprovers({}, org.owner, [approvers.id, onCall.id]);
     const insider = await api.makeMember(org.name, [onCall.id, approvers.id]);
