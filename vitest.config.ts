@@ -46,7 +46,7 @@ const isQuick = isWhole && !isOnBothEngines;
 
 /** Not in a quick run: tests that restart processes, run many clients, or use random input. */
 const gateOnly = [
-  "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal,remote,engine-fetching}.test.ts",
+  "test/cli/{damage,moving,pasted-blocks,kill,killed-delivery,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal,remote,engine-fetching}.test.ts",
   "test/agent/{isolation,life,kills,once,scheduler,phases,log,state,downloads}.test.ts",
   "test/agent/fetching/{cache,release}.test.ts",
   "test/jobs/{processes,backup,lease}.test.ts",
