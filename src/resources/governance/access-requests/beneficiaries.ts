@@ -32,7 +32,10 @@ function holdings(snapshot: AccessSnapshot) {
   }
   for (const { workspaceId, projectId } of snapshot.movingWorkspaces) projectOf.set(workspaceId, projectId);
   const organization = new Map(snapshot.teams.map(({ id, organizationAccess }) => [id, organizationAccess]));
-  return { onProjects, onWorkspaces, projectOf, organization };
+  const managingTokens = new Set(
+    snapshot.teams.flatMap(({ id, allowMemberTokenManagement }) => (allowMemberTokenManagement === 1 ? [id] : [])),
+  );
+  return { onProjects, onWorkspaces, projectOf, organization, managingTokens };
 }
 type Holdings = ReturnType<typeof holdings>;
 
@@ -54,6 +57,7 @@ function doesTeamGain(teamId: string, before: Holdings, after: Holdings, movedId
     Mask,
   ];
   if ((accessAfter & ~accessBefore) !== 0) return true;
+  if (after.managingTokens.has(teamId) && !before.managingTokens.has(teamId)) return true;
   const always = organizationWideMaskOf(accessBefore);
   const keysOf = (records: ReadonlyMap<string, HeldAccess>) =>
     [...records.keys()].flatMap((key) => (key.startsWith(`${teamId} `) ? [key.slice(teamId.length + 1)] : []));

@@ -80,6 +80,8 @@ export interface PreviewTeamRow {
   readonly id: string;
   readonly name: string;
   readonly organizationAccess: number;
+  /** 1 if its members can manage its tokens. */
+  readonly allowMemberTokenManagement: number;
   readonly isVisible: number;
 }
 
@@ -92,7 +94,7 @@ export async function findTeams(
   const visible = teamIsVisible(actor, organization.standing);
   return tx.db
     .selectFrom("teams as t")
-    .select(["t.id", "t.name", "t.organizationAccess"])
+    .select(["t.id", "t.name", "t.organizationAccess", "t.allowMemberTokenManagement"])
     .select(sql<number>`case when ${visible} then 1 else 0 end`.as("isVisible"))
     .where("t.organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("t.id"), ids))

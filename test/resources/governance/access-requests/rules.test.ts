@@ -105,6 +105,15 @@ it("409 for a seat that exists already and would end earlier, also an owner's; a
   expect((await approve(org.owner, shorter.id)).status).toBe(409);
 });
 
+it("403 for a member of a team whose members would manage its tokens", async () => {
+  const team = await api.makeTeam(org.name, { "allow-member-token-management": false });
+  const member = await api.makeMember(org.name, [team.id, org.ownersTeamId]);
+  const body = resource("teams", { "allow-member-token-management": true });
+  const request = await ask({}, { method: "PATCH", path: `/teams/${team.id}`, body });
+  expect((await approve(member, request.id)).status).toBe(403);
+  expect((await approve(org.owner, request.id)).status).toBe(200);
+});
+
 it("an approval with an outdated If-Match is 412, and changes nothing", async () => {
   const request = await ask({}, joining((await api.makeTeam(org.name)).id, requester.username));
   const shown = await org.owner.get(`/access-requests/${request.id}`);
