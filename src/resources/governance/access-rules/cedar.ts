@@ -10,7 +10,7 @@ const specifier = import.meta.url.endsWith(".ts")
   : "./@cedar-policy/cedar-wasm/cedar_wasm.js";
 
 let engine: Engine | undefined;
-/** Raised with each new engine: what an earlier one had parsed is gone. */
+/** Raised when a call traps: what the engine had parsed is gone with it. */
 let generation = 0;
 
 export class CedarTrap extends Error {}
@@ -24,6 +24,7 @@ export function callCedar<Result>(call: (cedar: Engine) => Result): Result {
     return call(engine);
   } catch (error) {
     engine = undefined;
+    generation += 1;
     throw new CedarTrap("The Cedar engine failed.", { cause: error });
   }
 }
@@ -33,6 +34,5 @@ function loadEngine(): Engine {
   const path = require.resolve(specifier);
   // The module holds one instance of the program; without this, it would return the one that trapped.
   delete require.cache[path];
-  generation += 1;
   return require(path) as Engine;
 }
