@@ -148,6 +148,10 @@ export interface RuleMatch {
   readonly message: string;
 }
 
+/** Whether the match refuses a change. */
+export const isRefusal = ({ rule: { enforcement } }: RuleMatch, isApproved: boolean): boolean =>
+  enforcement === "forbid" || (enforcement === "approval" && !isApproved);
+
 /** Loaded by the statement that locks the change's subject, so that an organization without rules costs no statement more. */
 export interface RuledOrganization {
   readonly organizationId: string;

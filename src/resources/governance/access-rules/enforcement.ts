@@ -2,9 +2,9 @@
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
-import type { RuledChange, RuledOrganization, RuleMatch } from "../../shared/hooks.ts";
+import { isRefusal, type RuledChange, type RuledOrganization, type RuleMatch } from "../../shared/hooks.ts";
 import type { RuledAction, RulePrincipal } from "./engine.ts";
-import { evaluateActions, isRefusal, loadEnabledRules, loadRuleFacts } from "./reads.ts";
+import { evaluateActions, loadEnabledRules, loadRuleFacts } from "./reads.ts";
 import { RefusedByRule } from "./rules.ts";
 
 type RuleContext = Pick<Context, "actor" | "accessRules" | "warn">;

@@ -37,7 +37,3 @@ export async function readableAccessRules(
   const found = await findAccessRules(tx, actor, ids);
   return found.filter((rule) => organizationPermissions(rule.standing)["can-update"]);
 }
-
-/** Whether the match refuses a change. */
-export const isRefusal = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
-  rule.enforcement === "forbid" || (rule.enforcement === "approval" && !isApproved);

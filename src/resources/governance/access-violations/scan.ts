@@ -3,8 +3,8 @@ import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { now } from "../../../kernel/time.ts";
-import type { RuleMatch } from "../../shared/hooks.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
+import { isRefusal } from "../../shared/hooks.ts";
 import type { JobContext } from "../../shared/job-context.ts";
 import type { EnabledRule } from "../access-rules/engine.ts";
 import { evaluateActions, loadEnabledRules, loadRuleFacts } from "../access-rules/reads.ts";
@@ -101,7 +101,7 @@ async function recordViolations(
   const since = now();
   const found = subjects.flatMap(({ key, action }, position) =>
     (matches[position] ?? [])
-      .filter((match) => isRefused(match, action.isApproved))
+      .filter((match) => isRefusal(match, action.isApproved))
       .map((match) => ({ ...key, organizationId, accessRuleId: match.rule.id, since })),
   );
   const knownKeys = new Set(known.map(keyOf));
@@ -120,10 +120,5 @@ async function recordViolations(
   );
 }
 
-const isRefused = ({ rule }: RuleMatch, isApproved: boolean): boolean =>
-  rule.enforcement === "forbid" || (rule.enforcement === "approval" && !isApproved);
-
 const keyOf = ({ subjectId, accessRuleId }: Pick<AccessViolationTable, "subjectId" | "accessRuleId">) =>
   `${subjectId} ${accessRuleId}`;
-
-const nowMs = () => Date.parse(now());

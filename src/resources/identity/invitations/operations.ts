@@ -131,7 +131,7 @@ async function registerUser(
   const user = newInvitedUser({ username, email: invitation.email }, isConfirmed ? null : invitation.organizationId);
   const asUser = { ...context, actor: invitedActor(invitation, user) };
   await addInvitedUser(tx, asUser, invitation, user, passwordFaults(password.password, user));
-  if (isConfirmed) await activateInvitations(tx, asUser, user, locked);
+  if (isConfirmed) await activateInvitations(tx, asUser, user, locked, { acceptedIn: invitation.organizationId });
   else await acceptMembershipInvitation(tx, asUser, invitation, user, locked);
   await setPassword(tx, asUser, authorizeInvitedUser(invitation, user), password);
   await deleteInvitation(tx, invitation);

@@ -19,7 +19,7 @@ import {
   addFirstOwnerToTeam,
   removeEndedTeamMembers,
 } from "../teams/writes.ts";
-import { enforceRulesOnSeats } from "./accepted-seats.ts";
+import { enforceRulesOnSeats, withoutForbiddenSeats } from "./accepted-seats.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
@@ -169,17 +169,26 @@ function refuseUnlocked(memberships: readonly MembershipView[], locked: LockedOr
     throw new RetryTransaction("a membership was created at the same time");
 }
 
+/**
+ * `onlyIn`: ignores the invitations to other organizations. `acceptedIn`: the user accepts the invitation to this organization, so a
+ * rule that refuses one of its seats refuses all, with `forbidden`. Other invitations lose such seats.
+ */
 export async function activateInvitations(
   tx: Tx,
   context: InvitationMergeContext,
   user: UserTable,
   locked: LockedOrganizations,
-  organizationId?: string,
+  { onlyIn, acceptedIn }: { readonly onlyIn?: string | null; readonly acceptedIn?: string | null } = {},
 ): Promise<void> {
   const all = await invitationsTo(tx, context, user);
-  const invitations = all.filter((invitation) => [undefined, invitation.organizationId].includes(organizationId));
+  const invitations = all.filter(({ organizationId }) => onlyIn == null || organizationId === onlyIn);
   refuseUnlocked(invitations, locked);
-  await recordMemberships(tx, context, await activate(tx, context, invitations, user));
+  const [accepted, others] = [true, false].map((isAccepted) =>
+    invitations.filter(({ organizationId }) => (organizationId === acceptedIn) === isAccepted),
+  ) as [MembershipView[], MembershipView[]];
+  await enforceRulesOnSeats(tx, context, accepted, user);
+  const joining = [...accepted, ...(await withoutForbiddenSeats(tx, context, others, user))];
+  await recordMemberships(tx, context, await activate(tx, joining, user));
 }
 
 /** Accepts the invitations to the address. In organizations that the user is already in, merges them with their teams. */
@@ -190,12 +199,12 @@ export async function moveMembershipsToAddress(
   locked: LockedOrganizations,
 ): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
-  const invitations = await invitationsTo(tx, context, user);
-  refuseUnlocked([...own, ...invitations], locked);
+  const all = await invitationsTo(tx, context, user);
+  refuseUnlocked([...own, ...all], locked);
+  const invitations = await withoutForbiddenSeats(tx, context, all, user);
   const present = new Map(own.map((membership) => [membership.organizationId, membership]));
   const activated = await activate(
     tx,
-    context,
     invitations.filter((invitation) => !present.has(invitation.organizationId)),
     user,
   );
@@ -203,12 +212,6 @@ export async function moveMembershipsToAddress(
     const membership = present.get(invitation.organizationId);
     return membership === undefined ? [] : [{ invitation, membership, teamIds: teamsNewTo(invitation, membership) }];
   });
-  await enforceRulesOnSeats(
-    tx,
-    context,
-    merges.map(({ invitation }) => invitation),
-    user,
-  );
   await mergeInvitations(tx, context, merges);
   const { email, emailKey } = user;
   // Those in closed organizations stay as they are until a job deletes them.
@@ -251,13 +254,13 @@ export async function acceptMembershipInvitation(
     throw conflict(
       "Your own email address also has an invitation to this organization. Accept that invitation instead.",
     );
+  await enforceRulesOnSeats(tx, context, [invitation], user);
   if (own === undefined) {
-    const [accepted] = await activate(tx, context, [invitation], user, { email: user.email, emailKey: user.emailKey });
+    const [accepted] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
     await recordMemberships(tx, context, [{ ...accepted, verb: "accept-invitation" }]);
     return { ...(accepted?.after ?? invitation), username: user.username };
   }
   const teamIds = teamsNewTo(invitation, own);
-  await enforceRulesOnSeats(tx, context, [invitation], user);
   await mergeInvitations(tx, context, [{ invitation, membership: own, teamIds }]);
   await incrementMembershipVersions(tx, [own.id]);
   const after = { ...afterUpdate(own, {}), teamIds: [...own.teamIds, ...teamIds].toSorted() };
@@ -344,13 +347,11 @@ function invitationsTo(tx: Tx, context: MembershipChangeContext, { emailKey }: U
 
 async function activate(
   tx: Tx,
-  context: InvitationMergeContext,
   invitations: readonly MembershipView[],
   user: UserTable,
   address: Partial<Pick<UserTable, "email" | "emailKey">> = {},
 ): Promise<MembershipChange[]> {
   if (invitations.length === 0) return [];
-  await enforceRulesOnSeats(tx, context, invitations, user);
   const ids = invitations.map((invitation) => invitation.id);
   const active = { userId: user.id, status: "active", ...address };
   await tx.db

@@ -107,10 +107,10 @@ export async function transferTeamMemberships(
   transfers: readonly TeamMembershipTransfer[],
 ): Promise<void> {
   const teamIds = transfers.flatMap((one) => one.teamIds);
-  const cases = transfers.map(({ from, to }) => sql`when ${from} then ${to}`);
-  await tx.db
-    .updateTable("teamMembers")
-    .set({ membershipId: sql`case membership_id ${sql.join(cases, sql` `)} end`, userId })
+  const membershipAfter = new Map(transfers.map(({ from, to }) => [from, to]));
+  // Not an update: access violations refer to a seat by its team and membership.
+  const seats = await tx.db
+    .deleteFrom("teamMembers")
     .where(
       tx.dialect.isOneOf(
         sql.ref("membershipId"),
@@ -118,8 +118,29 @@ export async function transferTeamMemberships(
       ),
     )
     .where(tx.dialect.isOneOf(sql.ref("teamId"), teamIds))
+    .returningAll()
     .execute();
+  const moved = seats.map((seat) => ({ ...seat, membershipId: membershipAfter.get(seat.membershipId) ?? "", userId }));
+  if (moved.length > 0) await tx.db.insertInto("teamMembers").values(moved).execute();
   await incrementUsersCounts(tx, teamIds);
+}
+
+/** Of people who have not accepted their invitations, whom teams don't count. */
+export async function deleteInvitedSeats(
+  tx: Tx,
+  seats: readonly { readonly teamId: string; readonly membershipId: string }[],
+): Promise<void> {
+  await tx.db
+    .deleteFrom("teamMembers")
+    .where("userId", "is", null)
+    .where((where) =>
+      where.or(
+        seats.map(({ teamId, membershipId }) =>
+          where.and([where("teamId", "=", teamId), where("membershipId", "=", membershipId)]),
+        ),
+      ),
+    )
+    .execute();
 }
 
 async function incrementUsersCounts(tx: Tx, teamIds: readonly string[]): Promise<void> {

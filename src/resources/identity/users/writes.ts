@@ -27,7 +27,7 @@ export async function addSsoUser(
   locked: LockedOrganizations,
 ): Promise<void> {
   await insertUser(tx, by, user);
-  await activateInvitations(tx, context, user, locked, by.organizationId ?? undefined);
+  await activateInvitations(tx, context, user, locked, { onlyIn: by.organizationId });
   const after = { ...toUserView(context.actor, user, context.options), showsEmail: true };
   await recordChange(tx, context, users, { after: { ...after, organizationId: by.organizationId } });
 }
