@@ -17,7 +17,6 @@ import {
 import { RefusedByRule } from "../access-rules/rules.ts";
 import { findShortenedSeat } from "./beneficiaries.ts";
 import { limitedTo, membersOf, type StoredChanges } from "./changes.ts";
-import { impossibleChange } from "./rules.ts";
 import { MatchedRules, rollingBack } from "./trial.ts";
 
 export interface ExecutionFailure {
@@ -111,10 +110,13 @@ async function causeOf(
   return error instanceof RefusedByRule ? "rule" : "denied";
 }
 
-/** For changes that an offer's writer executes. */
+/** For changes that an offer's last writer executes. */
 export function failureOfOffer({ position, error, cause }: ExecutionFailure): AppError {
   if (cause === "rule") return forbidden(error.message);
-  if (cause === "impossible") return impossibleChange(position, error.message);
+  if (cause === "impossible")
+    return conflict(
+      `Change ${position + 1} of the access offer is not possible now: ${error.message} Nothing was changed.`,
+    );
   return conflict(
     `The last writer of the access offer is no longer allowed to make its change ${position + 1}: ${error.message} Ask somebody who is allowed to make every change to save the offer again.`,
   );

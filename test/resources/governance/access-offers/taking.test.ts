@@ -251,7 +251,11 @@ describe("break-glass", () => {
     const made = await make({ approvals: "none" }, org.owner, [grantOn(own.id, developers.id)]);
     expect((await take(dev, made)).status).toBe(201);
     const before = await countRequests();
-    expect((await take(dev, made)).status).toBe(409);
+    const again = await take(dev, made);
+    expect([again.status, details(again)[0]]).toEqual([
+      409,
+      expect.stringMatching(/^Change 1 of the access offer is not possible now: .* Nothing was changed\.$/),
+    ]);
     expect(await countRequests()).toBe(before);
   });
 
@@ -301,6 +305,12 @@ describe("break-glass", () => {
     const answer = await take(dev, made);
     expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringMatching(/Ask first/)]);
     expect([await isMember(dev), await countRequests()]).toEqual([false, before]);
+  });
+
+  it("201: with a warning for each rule that advises against it", async () => {
+    const { id, attributes } = await forbidSeats("advise");
+    const { body } = await take(dev, await make({ approvals: "none" }));
+    expect(body.meta).toEqual({ warnings: [{ rule: id, name: attributes.name, message: "Ask first." }] });
   });
 
   it("201: the rule exempts break-glass access, or its principal, who is the offer's last writer", async () => {
