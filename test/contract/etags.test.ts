@@ -90,6 +90,9 @@ const changes: Change[] = [
   },
 ];
 
+/** The effects of a request are computed for each read, as a preview; its ETag covers what is stored, and `access-version` the rest. */
+const computedOnRead: readonly string[] = ["showAccessRequest"];
+
 describe("a document with different content has a different ETag", () => {
   it.each(changes)("after a change of $what", async ({ path, type, attributes, renamed }) => {
     const tenant = await makeTenant(api);
@@ -106,6 +109,7 @@ describe("a document with different content has a different ETag", () => {
       const old = before.get(id);
       return (
         old !== undefined &&
+        !computedOnRead.includes(id) &&
         contentOf(old) !== contentOf(answer) &&
         old.headers.get("etag") === answer.headers.get("etag")
       );
