@@ -5,6 +5,7 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import type { AccessOfferTable } from "../../../database/schema/offers.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { areStorable, storableSentence } from "../access-requests/definition.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
 /** The database stores these names. */
@@ -84,7 +85,8 @@ export const accessOffers = defineResource<AccessOfferView>()(({ required, optio
       z
         .array(offeredChange)
         .min(1, { error: "must contain at least one change" })
-        .max(changesMax, { error: `can't have more than ${changesMax} items` }),
+        .max(changesMax, { error: `can't have more than ${changesMax} items` })
+        .refine(areStorable, { error: storableSentence }),
       `The changes, each a POST that creates a grant or adds members to a team. The string \`${takerPlaceholder}\` in the place of a user or membership id stands for the person who takes the offer.`,
       { column: false, from: (offer) => JSON.parse(offer.changes) as object[] },
     ),

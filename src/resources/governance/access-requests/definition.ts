@@ -64,6 +64,12 @@ const shownEffects = ({ gains, losses, unseenGains, unseenLosses }: RequestEffec
 
 const matchedRule = z.object({ id: z.string(), name: z.string(), message: z.string(), enforcement: z.string() });
 
+/** They are stored as sent, and every list contains them. */
+const changesBytesMax = 65_536;
+export const areStorable = (changes: readonly object[]): boolean =>
+  Buffer.byteLength(JSON.stringify(changes)) <= changesBytesMax;
+export const storableSentence = `is too long (maximum is ${changesBytesMax} bytes of JSON)`;
+
 const comment = text({ min: 1, max: 500 });
 
 const decision = <Attributes extends z.ZodType>(attributes: Attributes) => ({
@@ -88,8 +94,12 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
     ),
     reason: requiredFixed(text({ min: 1, max: 500 }), "Why the access is needed."),
     changes: requiredFixed(
-      z.array(accessChange).min(1, { error: "must contain at least one change" }).max(changesMax),
-      `At most ${changesMax} changes, in the form of an access preview's.`,
+      z
+        .array(accessChange)
+        .min(1, { error: "must contain at least one change" })
+        .max(changesMax)
+        .refine(areStorable, { error: storableSentence }),
+      `At most ${changesMax} changes, in the form of an access preview's. Together at most ${changesBytesMax} bytes of JSON.`,
       { column: false },
     ),
     "duration-seconds": fixed(

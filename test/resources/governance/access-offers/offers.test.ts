@@ -244,6 +244,14 @@ describe("invalid offers", () => {
     expect([answer.status, pointers(answer)]).toEqual([422, [`/data/attributes/${attribute}`]]);
   });
 
+  it("422: changes of more than 64 KiB", async () => {
+    const team = await api.makeTeam(org.name);
+    const seat = seatIn(team.id);
+    const large = { ...seat, body: { ...seat.body, junk: "x".repeat(65_536) } };
+    const answer = await org.owner.post(offersOf(org.name), offer([large], [team.id]));
+    expect([answer.status, pointers(answer)]).toEqual([422, ["/data/attributes/changes"]]);
+  });
+
   it("422: no eligible team, more than 20, or an unknown one", async () => {
     const withTeams = (teams: Json) => {
       const body = seatOffer();

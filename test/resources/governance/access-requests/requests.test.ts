@@ -120,7 +120,7 @@ describe("createAccessRequest", () => {
     ]);
   });
 
-  it("422 without a reason or changes, with more than 20 of them, and for a duration out of range", async () => {
+  it("422 without a reason or changes, with more than 20 of them or 64 KiB, and for a duration out of range", async () => {
     const team = await newTeam();
     expect(pointers(await sendRequest(reader, org.name, [grant(team)], { reason: "" }))).toEqual([
       "/data/attributes/reason",
@@ -128,6 +128,9 @@ describe("createAccessRequest", () => {
     expect(pointers(await sendRequest(reader, org.name, []))).toEqual(["/data/attributes/changes"]);
     const many = Array.from({ length: 21 }, () => grant(team));
     expect(pointers(await sendRequest(reader, org.name, many))).toEqual(["/data/attributes/changes"]);
+    const large = { ...grant(team), body: { ...grant(team).body, junk: "x".repeat(65_536) } };
+    const tooLong = await sendRequest(reader, org.name, [large]);
+    expect([tooLong.status, pointers(tooLong)]).toEqual([422, ["/data/attributes/changes"]]);
     for (const seconds of [299, 31_536_001])
       expect(pointers(await sendRequest(reader, org.name, [grant(team)], { "duration-seconds": seconds }))).toEqual([
         "/data/attributes/duration-seconds",
