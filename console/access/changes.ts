@@ -100,13 +100,13 @@ interface GrantTerms {
   readonly "expires-at"?: string;
 }
 
-const isSaid = (value: unknown) => value !== null && value !== undefined && value !== "";
+const isGiven = (value: unknown) => value !== null && value !== undefined && value !== "";
 
-/** What a change says itself wins. */
+/** A change's own value wins. */
 const withTerms = (own: object | undefined, terms: GrantTerms): object => ({
   ...own,
   ...terms,
-  ...Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => isSaid(value))),
+  ...Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => isGiven(value))),
 });
 
 /** Gives new grants and seats a reason and an expiry, unless they have their own. */

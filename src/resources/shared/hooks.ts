@@ -197,7 +197,7 @@ export interface NotifiedRequest {
 export interface OfferOfRequest {
   readonly name: string;
   readonly isEnabled: boolean;
-  /** Who last wrote the offer; undefined if the account is deleted or no longer an active member. */
+  /** Who last wrote the offer, with its present access; undefined if its account or team was deleted. */
   readonly writer: Actor | undefined;
 }
 

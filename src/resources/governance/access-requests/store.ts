@@ -195,6 +195,13 @@ export interface RequestParties {
   readonly approverTeamIds: readonly string[];
 }
 
+/** The engines limit the parameters of a statement, and 20 changes can name 1,000 people or workspaces each. */
+const rowsPerInsert = 1000;
+
+function* pagesOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let from = 0; from < rows.length; from += rowsPerInsert) yield rows.slice(from, from + rowsPerInsert);
+}
+
 export async function insertRequest(
   tx: Tx,
   _by: Granted<OrganizationView, "can-traverse">,
@@ -204,21 +211,14 @@ export async function insertRequest(
 ): Promise<void> {
   const { id: requestId, organizationId } = row;
   await tx.db.insertInto("accessRequests").values(row).execute();
-  if (requirements.length > 0)
-    await tx.db
-      .insertInto("accessRequestRequirements")
-      .values(requirements.map((requirement, number) => ({ organizationId, requestId, number, ...requirement })))
-      .execute();
+  const required = requirements.map((requirement, number) => ({ organizationId, requestId, number, ...requirement }));
+  for (const page of pagesOf(required)) await tx.db.insertInto("accessRequestRequirements").values(page).execute();
   const parties = [
     ...beneficiaryUserIds.map((subjectId) => ({ role: partyRoles.beneficiaryUser, subjectId })),
     ...beneficiaryTeamIds.map((subjectId) => ({ role: partyRoles.beneficiaryTeam, subjectId })),
     ...approverTeamIds.map((subjectId) => ({ role: partyRoles.approverTeam, subjectId })),
-  ];
-  if (parties.length > 0)
-    await tx.db
-      .insertInto("accessRequestParties")
-      .values(parties.map((party) => ({ organizationId, requestId, ...party })))
-      .execute();
+  ].map((party) => ({ organizationId, requestId, ...party }));
+  for (const page of pagesOf(parties)) await tx.db.insertInto("accessRequestParties").values(page).execute();
 }
 
 export async function updateRequest(
