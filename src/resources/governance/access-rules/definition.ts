@@ -10,6 +10,8 @@ export interface AccessRuleView extends AccessRuleTable, OrganizationFacts {
   readonly standing: OrganizationStanding;
 }
 
+const name = text({ min: 1, max: 90, pattern: /\S/, sentence: "can't be blank" });
+
 const policyBytesMax = 16_384;
 
 const policy = text({ min: 1, max: policyBytesMax })
@@ -31,7 +33,7 @@ export const accessRules = defineResource<AccessRuleView>()(({ required, optiona
   id: (rule) => rule.id,
   version: (rule) => [rule.version, rule.organizationFactsVersion],
   attributes: {
-    name: required(text({ min: 1, max: 90 }), "The rule's name, unique in the organization, ignoring case.", {
+    name: required(name, "The rule's name, unique in the organization, ignoring case.", {
       folded: true,
     }),
     description: optional(text({ max: 1024 }).nullable(), "What the rule is for.", { default: null }),

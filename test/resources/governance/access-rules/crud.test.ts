@@ -32,6 +32,11 @@ describe("createAccessRule", () => {
     expect(JSON.stringify(events)).toContain("access-rules.create");
   });
 
+  it.each(["", " "])("422: a blank name (%j)", async (name) => {
+    const answer = await createRule(org, { name, enabled: false });
+    expect([answer.status, pointers(answer)]).toEqual([422, ["/data/attributes/name"]]);
+  });
+
   it("422: a name that is taken, ignoring case", async () => {
     const name = unique("taken");
     await makeRule(org, { name, enabled: false });
