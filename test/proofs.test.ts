@@ -29,7 +29,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/identity/organization-memberships/writes.ts activateInvitations",
     "resources/identity/organization-memberships/writes.ts moveMembershipsToAddress",
     "resources/identity/teams/writes.ts activateTeamMemberships",
-    "resources/identity/teams/writes.ts deleteInvitedSeats",
+    "resources/identity/teams/store.ts deleteInvitedSeats",
     "resources/identity/teams/writes.ts removeEndedMembershipsOf",
     "resources/identity/teams/writes.ts transferTeamMemberships",
     "resources/register/workspaces/writes.ts rewriteTagNames",

@@ -183,9 +183,8 @@ export async function activateInvitations(
   const all = await invitationsTo(tx, context, user);
   const invitations = all.filter(({ organizationId }) => onlyIn == null || organizationId === onlyIn);
   refuseUnlocked(invitations, locked);
-  const [accepted, others] = [true, false].map((isAccepted) =>
-    invitations.filter(({ organizationId }) => (organizationId === acceptedIn) === isAccepted),
-  ) as [MembershipView[], MembershipView[]];
+  const accepted = invitations.filter(({ organizationId }) => organizationId === acceptedIn);
+  const others = invitations.filter((invitation) => !accepted.includes(invitation));
   await enforceRulesOnSeats(tx, context, accepted, user);
   const joining = [...accepted, ...(await withoutForbiddenSeats(tx, context, others, user))];
   await recordMemberships(tx, context, await activate(tx, joining, user));

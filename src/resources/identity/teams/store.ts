@@ -271,3 +271,21 @@ export async function membersOf(
     .orderBy("tm.membershipId")
     .execute();
 }
+
+/** Of people who have not accepted their invitations, whom teams don't count. */
+export async function deleteInvitedSeats(
+  tx: Tx,
+  seats: readonly { readonly teamId: string; readonly membershipId: string }[],
+): Promise<void> {
+  await tx.db
+    .deleteFrom("teamMembers")
+    .where("userId", "is", null)
+    .where((where) =>
+      where.or(
+        seats.map(({ teamId, membershipId }) =>
+          where.and([where("teamId", "=", teamId), where("membershipId", "=", membershipId)]),
+        ),
+      ),
+    )
+    .execute();
+}

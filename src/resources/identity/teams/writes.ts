@@ -23,6 +23,8 @@ import { membersEvent } from "./member-plan.ts";
 import { groupReason, type GroupSyncPlan, planGroupSync, type ProviderGroups, type GroupTeam } from "./group-sync.ts";
 import { type UserGroups, insertTeam, lockTeamsOfGroups } from "./store.ts";
 
+export { deleteInvitedSeats } from "./store.ts";
+
 type TeamChangeContext = Pick<Context, "actor" | "requestId">;
 
 export async function insertOwnersTeam(
@@ -123,24 +125,6 @@ export async function transferTeamMemberships(
   const moved = seats.map((seat) => ({ ...seat, membershipId: membershipAfter.get(seat.membershipId) ?? "", userId }));
   if (moved.length > 0) await tx.db.insertInto("teamMembers").values(moved).execute();
   await incrementUsersCounts(tx, teamIds);
-}
-
-/** Of people who have not accepted their invitations, whom teams don't count. */
-export async function deleteInvitedSeats(
-  tx: Tx,
-  seats: readonly { readonly teamId: string; readonly membershipId: string }[],
-): Promise<void> {
-  await tx.db
-    .deleteFrom("teamMembers")
-    .where("userId", "is", null)
-    .where((where) =>
-      where.or(
-        seats.map(({ teamId, membershipId }) =>
-          where.and([where("teamId", "=", teamId), where("membershipId", "=", membershipId)]),
-        ),
-      ),
-    )
-    .execute();
 }
 
 async function incrementUsersCounts(tx: Tx, teamIds: readonly string[]): Promise<void> {

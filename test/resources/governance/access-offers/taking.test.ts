@@ -307,12 +307,6 @@ describe("break-glass", () => {
     expect([await isMember(dev), await countRequests()]).toEqual([false, before]);
   });
 
-  it("201: with a warning for each rule that advises against it", async () => {
-    const { id, attributes } = await forbidSeats("advise");
-    const { body } = await take(dev, await make({ approvals: "none" }));
-    expect(body.meta).toEqual({ warnings: [{ rule: id, name: attributes.name, message: "Ask first." }] });
-  });
-
   it("201: the rule exempts break-glass access, or its principal, who is the offer's last writer", async () => {
     await forbidSeats("approval", " unless { context.breakGlass }");
     expect((await take(dev, await make({ approvals: "none" }))).status).toBe(201);
