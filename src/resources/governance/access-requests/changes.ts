@@ -1,5 +1,6 @@
 /** The changes of an access request: which a duration allows, when they expire, and whom they add to teams. Pure. */
 import { AppError, type Fault } from "../../../kernel/errors.ts";
+import { kebab } from "../../../kernel/names.ts";
 import {
   type AccessChangeRequest,
   type ChangeParser,
@@ -35,6 +36,19 @@ export const durationFaults = (changes: readonly ParsedChange[]): Fault[] =>
           },
         ],
   );
+
+/** An approver sees and decides on effects on access only. */
+export const otherAttributeFaults = (changes: readonly ParsedChange[]): Fault[] =>
+  changes.flatMap(({ input, accessInput }, position) => {
+    const namesIn = (given: unknown) => Object.keys((given as { attributes?: object } | undefined)?.attributes ?? {});
+    const ofAccess = namesIn(accessInput);
+    return namesIn(input)
+      .filter((name) => !ofAccess.includes(name))
+      .map((name) => ({
+        pointer: `${pointerOf(position)}/body/data/attributes/${kebab(name)}`,
+        detail: "Attributes of an access request can only change access. Leave this one out",
+      }));
+  });
 
 interface GrantInput {
   readonly attributes: { readonly expiresAt?: string | null };

@@ -70,7 +70,7 @@ export const areStorable = (changes: readonly object[]): boolean =>
   Buffer.byteLength(JSON.stringify(changes)) <= changesBytesMax;
 export const storableSentence = `is too long (maximum is ${changesBytesMax} bytes of JSON)`;
 
-const comment = text({ min: 1, max: 500 });
+const sentence = text({ min: 1, max: 500, pattern: /\S/, sentence: "can't be blank" });
 
 const decision = <Attributes extends z.ZodType>(attributes: Attributes) => ({
   custom: z.object({ data: z.object({ type: z.literal("access-requests"), attributes }) }),
@@ -92,7 +92,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       oneOf(requestStatuses),
       "`pending`, then one of the others for good. `lapsed`: nobody decided before `lapses-at`.",
     ),
-    reason: requiredFixed(text({ min: 1, max: 500 }), "Why the access is needed."),
+    reason: requiredFixed(sentence, "Why the access is needed."),
     changes: requiredFixed(
       z
         .array(accessChange)
@@ -219,7 +219,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       body: decision(
         z.object({
           "access-version": text({ min: 1, max: 256 }),
-          comment: comment.nullable().optional(),
+          comment: sentence.nullable().optional(),
         }),
       ),
       ifMatch: true,
@@ -232,7 +232,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       path: "/access-requests/:access_request_id/actions/deny",
       summary: "Deny an access request",
       needs: deciders,
-      body: decision(z.object({ comment })),
+      body: decision(z.object({ comment: sentence })),
       ifMatch: true,
       answer: "document",
       example: { data: { type: "access-requests", attributes: { comment: "Ask for plan access instead." } } },

@@ -9,7 +9,7 @@ import { loadIncluded } from "../../shared/includes.ts";
 import type { AccessChangeRequest, ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
-import { durationFaults, parseStored } from "./changes.ts";
+import { durationFaults, otherAttributeFaults, parseStored } from "./changes.ts";
 import { newRequestId, requesterOf, storeRequest } from "./creation.ts";
 import { approveRequest, denyRequest, withdrawRequest } from "./decisions.ts";
 import { accessRequests, type AccessRequestView } from "./definition.ts";
@@ -75,7 +75,7 @@ async function createRequest(
   { changes: sent, reason, durationSeconds }: RequestInput,
 ): Promise<AccessRequestView> {
   const changes = parse(sent);
-  if (durationSeconds !== null) throwIfInvalid(durationFaults(changes));
+  throwIfInvalid([...otherAttributeFaults(changes), ...(durationSeconds === null ? [] : durationFaults(changes))]);
   const { organization, facts, trial } = await context.database.write(async (tx) => {
     const locked = await loadOrganization(tx, context, organizationName, "removal");
     const requesterId = await requesterOf(tx, context, locked);

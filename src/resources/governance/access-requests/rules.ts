@@ -92,7 +92,7 @@ export function refuseDecided({ status }: Pick<AccessRequestFacts, "status">): v
 
 export const impossibleChange = (position: number, reason: string): AppError =>
   conflict(
-    `Change ${position + 1} of the access request is no longer possible: ${reason} Nothing was changed. Deny the request, or approve it once the change is possible.`,
+    `Change ${position + 1} of the access request is no longer possible: ${reason.replace(/[^.!?]$/, "$&.")} Nothing was changed. Deny the request, or approve it once the change is possible.`,
   );
 
 export const requesterLeft = (): AppError =>

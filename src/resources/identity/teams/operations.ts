@@ -111,7 +111,7 @@ export const teamResource = implement(teams, {
       const isNameConflict =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
       throwIfInvalid(isNameConflict ? [nameTaken()] : []);
-      if (changes.organizationAccess !== undefined) {
+      if (Object.keys(changes).some((column) => !["name", "nameKey", "description"].includes(column))) {
         const change = organizationAccessChange(changed, team.organizationAccess);
         await context.hooks.accessRules.enforceRules(tx, context, team, [change]);
       }

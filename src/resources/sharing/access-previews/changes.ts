@@ -88,8 +88,12 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
   removeTeamMemberships: onTeam,
   updateTeam: {
     ...onTeam,
-    accessInput: ({ attributes: { organizationAccess, visibility } }) => ({
-      attributes: { ...(organizationAccess && { organizationAccess }), ...(visibility && { visibility }) },
+    accessInput: ({ attributes: { organizationAccess, visibility, allowMemberTokenManagement } }) => ({
+      attributes: {
+        ...(organizationAccess && { organizationAccess }),
+        ...(visibility && { visibility }),
+        ...(allowMemberTokenManagement !== undefined && { allowMemberTokenManagement }),
+      },
       relationships: {},
     }),
   },

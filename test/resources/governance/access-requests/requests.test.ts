@@ -122,9 +122,10 @@ describe("createAccessRequest", () => {
 
   it("422 without a reason or changes, with more than 20 of them or 64 KiB, and for a duration out of range", async () => {
     const team = await newTeam();
-    expect(pointers(await sendRequest(reader, org.name, [grant(team)], { reason: "" }))).toEqual([
-      "/data/attributes/reason",
-    ]);
+    for (const reason of ["", "  "])
+      expect(pointers(await sendRequest(reader, org.name, [grant(team)], { reason }))).toEqual([
+        "/data/attributes/reason",
+      ]);
     expect(pointers(await sendRequest(reader, org.name, []))).toEqual(["/data/attributes/changes"]);
     const many = Array.from({ length: 21 }, () => grant(team));
     expect(pointers(await sendRequest(reader, org.name, many))).toEqual(["/data/attributes/changes"]);
@@ -148,6 +149,17 @@ describe("createAccessRequest", () => {
     expect([answer.status, pointers(answer)]).toEqual([
       422,
       ["/data/attributes/changes/1/path", "/data/attributes/changes/2/path"],
+    ]);
+  });
+
+  it("422 for attributes that don't change access, which the effects don't show", async () => {
+    const team = permitting(await newTeam(), "manage-projects");
+    team.body.data.attributes["sso-team-id"] = "everybody";
+    const move = moving(project, (await api.makeWorkspace(org.name)).id);
+    const answer = await sendRequest(org.owner, org.name, [team, grant(readers.id, "read"), move]);
+    expect([answer.status, pointers(answer)]).toEqual([
+      422,
+      ["/data/attributes/changes/0/body/data/attributes/sso-team-id"],
     ]);
   });
 

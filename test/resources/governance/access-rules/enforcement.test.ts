@@ -82,6 +82,15 @@ const changes: readonly (readonly [name: string, action: string, prepare: () => 
   ],
   ["updateTeam", "updateTeam", async () => permitting((await api.makeTeam(org.name)).id, "manage-teams")],
   [
+    "updateTeam of the group whose users join",
+    "updateTeam",
+    async () => ({
+      method: "PATCH",
+      path: `/teams/${(await api.makeTeam(org.name)).id}`,
+      body: resource("teams", { "sso-team-id": unique("group") }),
+    }),
+  ],
+  [
     "createTeam",
     "updateTeam",
     async () => ({
