@@ -137,12 +137,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const condition = target && requireIfMatch(mount.database, id, target, etagsIn(request.headers["if-match"]));
       const page = query["page"] as Page;
       const warnings: RuleMatch[] = [];
-      const warn =
-        operation.mayWarn &&
-        ((match: RuleMatch) => {
-          // Several changes of one request can match the same rule.
-          if (warnings.every(({ rule }) => rule.id !== match.rule.id)) warnings.push(match);
-        });
+      const warn = operation.mayWarn && ((match: RuleMatch) => addWarning(warnings, match));
       const answering = { definition: answerDefinition, operation, page, url: pathOf(request.url), warnings };
       const handle = () =>
         handler({
@@ -163,6 +158,11 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       return sendAnswer(reply, answering, answer);
     },
   });
+}
+
+/** Several changes of one request can match the same rule. */
+function addWarning(warnings: RuleMatch[], match: RuleMatch): void {
+  if (warnings.every(({ rule }) => rule.id !== match.rule.id)) warnings.push(match);
 }
 
 async function serializeCacheable(

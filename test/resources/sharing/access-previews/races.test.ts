@@ -235,19 +235,18 @@ describe("422: a bad change, with its position", () => {
       give("read"),
       joining(team.id, "nobody-at-all"),
       give("write"),
-      {
-        method: "PATCH",
-        path: `/workspaces/${workspace.id}`,
-        body: resource("workspaces", {}, inProject("prj-none")),
-      },
     ]);
     expect(pointers(answer)).toEqual([
       "/data/attributes/changes/0/body/data/relationships/team",
       "/data/attributes/changes/2/body/data/0/id",
       "/data/attributes/changes/3/body/data/relationships/team",
-      "/data/attributes/changes/4/body/data/relationships/project",
     ]);
     expect(answer.status).toBe(422);
+  });
+
+  it("404 for the project of a move that does not exist, as for one that the caller can't see", async () => {
+    const body = resource("workspaces", {}, inProject("prj-none"));
+    expect((await ask([{ method: "PATCH", path: `/workspaces/${workspace.id}`, body }])).status).toBe(404);
   });
 
   it("none, too many, without method or path, of another type", async () => {
