@@ -12,6 +12,7 @@ import {
   completeScan,
   deleteObsoleteViolations,
   deleteViolations,
+  type DueScan,
   findDueScan,
   findViolationsOf,
   insertViolations,
@@ -25,17 +26,31 @@ const staleAfterMs = 55 * 60_000;
 const subjectsPerBatch = 50;
 const violationsPerBatch = 1000;
 
-/** Returns how many grants, seats and tokens it evaluated. An interrupted scan begins again. */
+/** Returns how many grants, seats and tokens it evaluated. An interrupted scan begins again; a failed one does not keep the others waiting. */
 export async function findViolations(work: JobContext): Promise<number> {
-  const { context, capability, signal, step } = work;
-  let handled = 0;
+  const { context, signal } = work;
+  let [handled, afterId] = [0, ""];
+  let failure: unknown;
   while (!signal.aborted) {
-    const scan = await findDueScan(context.database.reader, nowMs() - staleAfterMs);
+    const scan = await findDueScan(context.database.reader, nowMs() - staleAfterMs, afterId);
     if (scan === undefined) break;
-    const isFinished = await removeObsolete(work, scan.organizationId);
-    for (const read of subjectReaders) handled += await scanSubjects(work, scan.organizationId, read);
-    if (isFinished && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, nowMs()));
+    afterId = scan.organizationId;
+    try {
+      handled += await scanOrganization(work, scan);
+    } catch (error) {
+      failure ??= error;
+    }
   }
+  if (failure !== undefined) throw failure;
+  return handled;
+}
+
+async function scanOrganization(work: JobContext, scan: DueScan): Promise<number> {
+  const { capability, signal, step } = work;
+  let handled = 0;
+  const isFinished = await removeObsolete(work, scan.organizationId);
+  for (const read of subjectReaders) handled += await scanSubjects(work, scan.organizationId, read);
+  if (isFinished && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, nowMs()));
   return handled;
 }
 

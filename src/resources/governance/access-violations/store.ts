@@ -71,10 +71,10 @@ export async function raiseRequestedScans(
     .execute();
 }
 
-type DueScan = Pick<AccessViolationScanTable, "organizationId" | "requested">;
+export type DueScan = Pick<AccessViolationScanTable, "organizationId" | "requested">;
 
-/** Requested, or completed before `staleMs` in an organization with rules. */
-export async function findDueScan(tx: Tx, staleMs: number): Promise<DueScan | undefined> {
+/** The next by organization, requested or completed before `staleMs` in an organization with rules. */
+export async function findDueScan(tx: Tx, staleMs: number, afterId: string): Promise<DueScan | undefined> {
   return tx.db
     .selectFrom("accessViolationScans as s")
     .innerJoin("organizations as o", openWithId("s.organizationId"))
@@ -85,6 +85,7 @@ export async function findDueScan(tx: Tx, staleMs: number): Promise<DueScan | un
         where.and([where("s.computedMs", "<", staleMs), where("o.enabledRuleCount", ">", 0)]),
       ]),
     )
+    .where("s.organizationId", ">", afterId)
     .orderBy("s.organizationId")
     .executeTakeFirst();
 }

@@ -46,6 +46,24 @@ it("filter[rule] lists those of one rule", async () => {
 });
 
 describe("the job access-violations", () => {
+  it("scans an organization also if the scan of another one fails", async () => {
+    const pair = [await api.makeOrganization(), await api.makeOrganization()];
+    const [first, second] = pair.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [Org, Org];
+    for (const { name } of pair) await api.makeTeamToken((await api.makeTeam(name)).id);
+    const broken = await makeRule(first, noTokens);
+    await makeRule(second, noTokens);
+    const setPolicy = (policy: string) =>
+      api.database.write((tx) =>
+        tx.db.updateTable("accessRules").set({ policy, version: 2 }).where("id", "=", broken.id).execute(),
+      );
+    await setPolicy("not a policy");
+    await expect(scan(api)).rejects.toThrow();
+    expect(await listed(second)).toHaveLength(1);
+    await setPolicy(noTokens);
+    await scan(api);
+    expect(await listed(first)).toHaveLength(1);
+  });
+
   it("lists a grant, a seat and tokens that enabled rules would refuse, with the rule's message", async () => {
     const project = await api.makeProject(org.name);
     const workspace = await api.makeWorkspace(org.name);
