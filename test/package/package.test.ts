@@ -7,8 +7,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
-import { callerOn } from "../support/api.ts";
-import { data, resource } from "../support/builders.ts";
+import { type Caller, callerOn } from "../support/api.ts";
+import { data, details, resource } from "../support/builders.ts";
 import { EngineMirror, mirrorCa } from "../support/engine-mirror.ts";
 import { stateAttributes, lock, post, stateOfSize } from "../support/states.ts";
 import { dropRegistersAfterwards, newRegister, tokenIn, useFolder } from "../cli/support.ts";
@@ -48,6 +48,7 @@ describe("the package", () => {
       ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY.txt", "bin", "dist", "lib", "package.json"].sort(),
     );
     expect(readdirSync(join(packed, "lib")).sort()).toEqual([
+      "@cedar-policy",
       "cadastre.js",
       "checkpointer.js",
       "job-process.js",
@@ -62,7 +63,7 @@ describe("the package", () => {
       );
     const notices = readFileSync(join(packed, "THIRD-PARTY.txt"), "utf8");
     // Packages of the server and of the console.
-    for (const name of ["fastify", "pg", "react-dom", "@mantine/core", "openpgp"])
+    for (const name of ["fastify", "pg", "react-dom", "@mantine/core", "openpgp", "@cedar-policy/cedar-wasm"])
       expect(notices).toContain(`\n${name} `);
     for (const tool of ["vitest", "typescript", "rolldown"]) expect(notices).not.toContain(`\n${tool} `);
   });
@@ -101,7 +102,9 @@ describe("npx in an empty folder", () => {
       expect(page.status).toBe(200);
       const [, script = ""] = /src="(\/app\/assets\/[^"]+\.js)"/.exec(await page.text()) ?? [];
       expect((await fetch(`${url}${script}`)).status).toBe(200);
-      await writeLargeStates(url, tokenIn(out) ?? "");
+      const admin = callerOn(url, tokenIn(out) ?? "");
+      await writeLargeStates(admin);
+      await refuseByRule(admin);
       // Only that thread copies pages from the WAL to the file while the server runs.
       const database = join(home, "data/cadastre.db");
       while (statSync(database).size < 8 * 2 ** 20) await pause(50);
@@ -157,8 +160,7 @@ test("fetches engines, verified by the separate module", async () => {
 });
 
 /** Writes more than the limit of the WAL, as incompressible data. */
-async function writeLargeStates(url: string, token: string): Promise<void> {
-  const admin = callerOn(url, token);
+async function writeLargeStates(admin: Caller): Promise<void> {
   data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@acme.example" })));
   const workspace = data(await admin.post("/organizations/acme/workspaces", resource("workspaces", { name: "w" })));
   await lock(admin, workspace.id);
@@ -166,4 +168,13 @@ async function writeLargeStates(url: string, token: string): Promise<void> {
     const state = stateOfSize(8 * 2 ** 20, { serial });
     expect((await post(admin, workspace.id, stateAttributes(state))).status).toBe(201);
   }
+}
+
+/** The Cedar engine is a file of its own. */
+async function refuseByRule(admin: Caller): Promise<void> {
+  const policy = '@message("Ask first.") forbid (principal, action, resource);';
+  const rule = resource("access-rules", { name: "nothing", enforcement: "forbid", policy });
+  data(await admin.post("/organizations/acme/access-rules", rule));
+  const refused = await admin.post("/organizations/acme/authentication-token");
+  expect([refused.status, details(refused)[0]]).toEqual([403, expect.stringContaining("Ask first.")]);
 }
