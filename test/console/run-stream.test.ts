@@ -76,6 +76,8 @@ describe("the page of a run", () => {
     await page.getByText("Planning…").waitFor();
     await say("line 1\n");
     await logOf(page).getByText("line 1", { exact: true }).waitFor();
+    // The badge and the banner of access requests are loaded after the page.
+    await until(() => seen.others.filter((url) => url.includes("/access-requests?")).length === 2);
     const before = seen.others.length;
     for (let line = 2; line <= 25; line += 1) {
       await say(`line ${line}\n`);
