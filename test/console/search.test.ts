@@ -147,10 +147,10 @@ test("offers only actions that the caller can do", async () => {
   await openPalette(page);
   await expect
     .poll(() => page.getByRole("group", { name: "prod-network" }).getByRole("option").allInnerTexts())
-    .toEqual(["Who has access", "Variables", "Settings"]);
+    .toEqual(["Request access", "Who has access", "Variables", "Settings"]);
   await expect
     .poll(() => page.getByRole("group", { name: "Actions" }).getByRole("option").allInnerTexts())
-    .toEqual(["Create token"]);
+    .toEqual(["Request access", "Break glass", "Create token"]);
   await page.keyboard.type("lock");
   await page.getByText('No results for "lock"').waitFor();
 });
