@@ -190,7 +190,7 @@ describe("createAccessRequest", () => {
 });
 
 describe("who sees a request", () => {
-  it("the requester, whoever could make all its changes, and owners; nobody else", async () => {
+  it("the requester, users who could make all its changes, and owners; nobody else", async () => {
     const team = await newTeam();
     const request = await ask([grant(team)]);
     const other = await api.makeMember(org.name, [readers.id]);
