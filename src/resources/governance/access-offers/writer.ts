@@ -1,5 +1,4 @@
 /** Checks that an offer's writer is allowed to make its changes: runs them, and rolls them back. */
-import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { type AppError, conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
@@ -15,6 +14,7 @@ import { findMissingReferences } from "../../sharing/access-previews/evaluation.
 import type { Context } from "../../shared/context.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
 import { endingBy } from "../access-requests/changes.ts";
+import { rollingBack } from "../access-requests/trial.ts";
 
 /** As it would be if somebody took the offer now. The caller must have locked the organization. */
 async function firstDenial(
@@ -31,18 +31,14 @@ async function firstDenial(
     accessRules: { mode: "skip", isApproved: false, isBreakGlass: false },
   };
   const until = new Date(nowMs() + seconds * 1000).toISOString();
-  await sql`savepoint trial`.execute(tx.db);
-  try {
+  return rollingBack(tx, async () => {
     for (const [position, change] of changes.entries()) {
       const error = await attemptChange(tx, inside, change, endingBy(change.input, until));
       // Others mean that the change is impossible now, which its approval refuses.
       if (error !== undefined && (isDenial(error) || error.code === "not-found")) return { error, position };
     }
-  } finally {
-    await sql`rollback to savepoint trial`.execute(tx.db);
-    await sql`release savepoint trial`.execute(tx.db);
-  }
-  return undefined;
+    return undefined;
+  });
 }
 
 /** Throws `forbidden`, or `not-found` for a change of something that the caller can't see, or of another organization. */

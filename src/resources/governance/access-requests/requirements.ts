@@ -41,7 +41,7 @@ interface RequestedSeat {
   readonly meta?: { readonly expiresAt?: string | null | undefined };
 }
 interface RequestedTeam {
-  readonly attributes: { readonly organizationAccess?: object; readonly ssoTeamId?: string | null };
+  readonly attributes: { readonly organizationAccess?: object };
 }
 
 export function requirementsOf(
@@ -157,7 +157,7 @@ const latestEnd = (members: readonly RequestedSeat[]): string =>
 
 function changedTeam(
   teamId: string,
-  { organizationAccess, ssoTeamId }: RequestedTeam["attributes"],
+  { organizationAccess }: RequestedTeam["attributes"],
   start: EvaluationStart,
   { after }: EvaluationEnd,
 ): Requirement[] {
@@ -172,9 +172,6 @@ function changedTeam(
           needs("organization", "", organizationBit("manage-organization-access")),
           needs("organization", "", now & ~before, neverExpires),
         ]),
-    ...(ssoTeamId == null
-      ? []
-      : [...ofTeam(teamId, "manage-membership", start), needs("team-access", teamId, 0, neverExpires)]),
   ];
 }
 
