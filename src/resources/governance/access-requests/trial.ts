@@ -57,21 +57,32 @@ function trialContext(context: Context, rules: MatchedRules): Context {
   return { ...context, wake: () => {}, accessRules };
 }
 
-/** The caller has locked the organization with `removal`. */
+interface ChangeAttempts {
+  readonly inside: Context;
+  readonly limited: readonly ParsedChange[];
+  readonly start: EvaluationStart;
+  readonly results: readonly ChangeResult[];
+  readonly faults: readonly Fault[];
+}
+
+/** The caller has locked the organization with `removal`. `check` runs before the changes are rolled back. */
 export function tryChanges(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
   changes: readonly ParsedChange[],
   durationSeconds: number | null,
+  check?: (attempts: ChangeAttempts) => Promise<void>,
 ): Promise<RequestTrial> {
   return rollingBack(tx, async () => {
     const rules = new MatchedRules();
     const inside = trialContext(context, rules);
     const limited = limitedTo(changes, durationSeconds, nowMs());
     const start = await startEvaluation(tx, inside, organization, limited);
-    const { results } = await applyChanges(tx, inside, limited, start.missing, start.canRead);
-    return { start, end: await finishEvaluation(tx, inside, start), results, rules: rules.all };
+    const { results, faults } = await applyChanges(tx, inside, limited, start.missing, start.canRead);
+    const end = await finishEvaluation(tx, inside, start);
+    await check?.({ inside, limited, start, results, faults });
+    return { start, end, results, rules: rules.all };
   });
 }
 
@@ -84,21 +95,14 @@ export async function tryNewChanges(
   durationSeconds: number | null,
 ): Promise<RequestTrial & { readonly memberIds: readonly string[] }> {
   const members = await loadNamedMembers(tx, organization.id, changes);
-  const trial = await rollingBack(tx, async () => {
-    const rules = new MatchedRules();
-    const inside = trialContext(context, rules);
-    const limited = limitedTo(changes, durationSeconds, nowMs());
-    const start = await startEvaluation(tx, inside, organization, limited);
-    const { missing, canRead } = start;
-    const { results, faults } = await applyChanges(tx, inside, limited, missing, canRead);
-    const end = await finishEvaluation(tx, inside, start);
+  const check = async ({ inside, limited, start, results, faults }: ChangeAttempts) => {
     // An earlier change can show what a later one names.
     const checked = limited.length === 1 ? results : results.map((result) => ({ ...result, isUnseen: true }));
-    await refuseUnseen(tx, inside, limited, checked, missing, canRead);
+    await refuseUnseen(tx, inside, limited, checked, start.missing, start.canRead);
     const wrong = faults.filter(isAboutAttributes);
     if (wrong.length > 0) throw invalid(wrong);
-    return { start, end, results, rules: rules.all };
-  });
+  };
+  const trial = await tryChanges(tx, context, organization, changes, durationSeconds, check);
   return { ...trial, memberIds: members.flatMap(({ userId }) => userId ?? []) };
 }
 
