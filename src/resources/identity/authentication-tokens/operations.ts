@@ -7,14 +7,13 @@ import { isIdOf } from "../../../kernel/ids.ts";
 import { authorizeOrganization, loadOrganization } from "../organizations/reads.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
-import { now } from "../../../kernel/time.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { RuledChange } from "../../shared/hooks.ts";
 import { authorizeTeam, loadTeam, refuseExceedingOwnAccess } from "../teams/reads.ts";
 import { loadTokenUser } from "../users/reads.ts";
 import { factsOf, type OrganizationView } from "../organizations/definition.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
-import { expiryOf, type OrganizationTokenKind } from "./rules.ts";
+import type { OrganizationTokenKind } from "./rules.ts";
 import {
   deleteTeamTokenRows,
   findLegacyToken,
@@ -128,15 +127,21 @@ export const authenticationTokenResource = implement(authenticationTokens, {
         "can-update-api-token",
       );
       const selected = organizationToken(params, query);
-      await refuseOutlastingOwnership(tx, context, organization, latestUseOf(body.attributes));
       const before = await findLegacyToken(tx, context.actor, selected);
-      const holder = { kind: selected.kind, organizationId: organization.id, ...factsOf(organization) };
-      const token = { holder, isLegacy: true, ...body.attributes };
       const { id: organizationId, enabledRuleCount } = organization;
-      await context.hooks.accessRules.enforceRules(tx, context, { organizationId, enabledRuleCount }, [
-        ruledToken({ type: "organizations", id: organizationId }, body.attributes),
-      ]);
-      return { view: await issueToken(tx, context, organization, token, before && authorizeToken(context, before)) };
+      const token = {
+        holder: { kind: selected.kind, organizationId, ...factsOf(organization) },
+        isLegacy: true,
+        ...body.attributes,
+      };
+      const checkExpiry = async (expiresAt: string | null) => {
+        await refuseOutlastingOwnership(tx, context, organization, expiresAt ?? neverExpires);
+        await context.hooks.accessRules.enforceRules(tx, context, { organizationId, enabledRuleCount }, [
+          ruledToken({ type: "organizations", id: organizationId }, expiresAt),
+        ]);
+      };
+      const replaced = before && authorizeToken(context, before);
+      return { view: await issueToken(tx, context, organization, token, { replaced, checkExpiry }) };
     });
   },
 
@@ -183,24 +188,23 @@ async function addTeamToken(
   input: TeamTokenInput,
   before?: ManagedTokenView,
 ): Promise<TokenView> {
-  await refuseExceedingOwnAccess(tx, context, team.organizationId, [team], latestUseOf(input));
   if (input.description && (await isDescriptionTaken(tx, team.id, input.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
-  const change = ruledToken({ type: "teams", id: team.id }, input);
-  await context.hooks.accessRules.enforceRules(tx, context, team, [change]);
   const { id: teamId, organizationId, organizationName, organizationFactsVersion } = team;
   const holder = { kind: "team", teamId, organizationId, organizationName, organizationFactsVersion } as const;
-  return issueToken(tx, context, team, { holder, ...input }, before && authorizeToken(context, before));
+  const checkExpiry = async (expiresAt: string | null) => {
+    await refuseExceedingOwnAccess(tx, context, organizationId, [team], expiresAt ?? neverExpires);
+    const change = ruledToken({ type: "teams", id: teamId }, expiresAt);
+    await context.hooks.accessRules.enforceRules(tx, context, team, [change]);
+  };
+  const replaced = before && authorizeToken(context, before);
+  return issueToken(tx, context, team, { holder, ...input }, { replaced, checkExpiry });
 }
 
-function ruledToken(resource: RuledChange["resource"], { expiredAt }: Pick<NewToken, "expiredAt">): RuledChange {
-  const expiresAt = expiryOf(expiredAt, now(), undefined);
+function ruledToken(resource: RuledChange["resource"], expiresAt: string | null): RuledChange {
   const team = resource.type === "teams" ? { teamId: resource.id } : {};
   return { action: "createToken", resource, ...team, permissions: [], expiresAt };
 }
-
-const latestUseOf = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
-  expiryOf(expiredAt, now(), undefined) ?? neverExpires;
 
 /** Throws `forbidden`. */
 async function refuseOutlastingOwnership(

@@ -46,11 +46,11 @@ export async function issueToken(
   context: TokenChangeContext,
   by: TokenIssueProof,
   input: NewToken,
-  replaced?: Granted<TokenView, "can-manage">,
+  options: TokenIssueOptions = {},
 ): Promise<IssuedToken> {
   const term = (endsAt: string | null) =>
     credentialTerm(context.actor, { thing: "a token", endsAt, attribute: "expired-at" });
-  return storeToken(tx, context, { by, term, replaced }, input);
+  return storeToken(tx, context, { by, term, ...options }, input);
 }
 
 /** For users and pipelines that authenticated without a token. Throws `invalid`. */
@@ -63,16 +63,21 @@ export async function issueSignInToken(
   return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, input);
 }
 
-interface TokenIssuance {
+interface TokenIssueOptions {
+  readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
+  /** Gets the expiry that the token will have, with the default and the organization's limit. Throws to refuse it. */
+  readonly checkExpiry?: (expiredAt: string | null) => Promise<void>;
+}
+
+interface TokenIssuance extends TokenIssueOptions {
   readonly by: Parameters<typeof insertToken>[1];
   readonly term: (endsAt: string | null) => CredentialTerm;
-  readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
 }
 
 async function storeToken(
   tx: Tx,
   context: TokenChangeContext,
-  { by, term, replaced }: TokenIssuance,
+  { by, term, replaced, checkExpiry }: TokenIssuance,
   input: NewToken,
 ): Promise<IssuedToken> {
   const { holder } = input;
@@ -83,6 +88,7 @@ async function storeToken(
   );
   const requested = expiryOf(input.expiredAt, createdAt, latest);
   const expiredAt = context.actor.kind === "operator" ? earlierExpiry(requested, latest) : requested;
+  await checkExpiry?.(expiredAt);
   throwIfInvalid(expiryFaults(expiredAt, createdAt, latest));
   const until = term(expiredAt);
   const secret = input.secret ?? newToken();

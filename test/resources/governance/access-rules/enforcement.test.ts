@@ -339,6 +339,28 @@ describe("what rules see", () => {
       expect([condition, await refuses(condition, seat(meta), scope)]).toEqual([condition, expected]);
   });
 
+  it("the time until a token expires, also where the organization's limit shortens it", async () => {
+    const limited = await api.makeOrganization();
+    const { id } = await api.makeTeam(limited.name);
+    const lifetimes = ["team", "organization"].map((kind) => ({ "token-type": kind, "max-ttl-ms": 30 * 86_400_000 }));
+    const organization = `/organizations/${limited.name}`;
+    data(await limited.owner.patch(organization, resource("organizations", { "max-ttl-enabled": true })));
+    const policies = resource("organization-token-ttl-policies", { "token-ttl-policies": lifetimes });
+    data(await limited.owner.patch(`${organization}/token-ttl-policies`, policies));
+    const isLong = "!(context has expiresInSeconds && context.expiresInSeconds <= 2592000)";
+    const policy = ruleFor(isLong, 'principal, action == Action::"createToken", resource');
+    const paths = [`/teams/${id}/authentication-token`, `${organization}/authentication-token`];
+    const statuses = () =>
+      withRule(
+        { policy },
+        () => Promise.all(paths.map(async (path) => (await limited.owner.post(path)).status)),
+        limited,
+      );
+    expect(await statuses()).toEqual([201, 201]);
+    data(await limited.owner.patch(organization, resource("organizations", { "max-ttl-enabled": false })));
+    expect(await statuses()).toEqual([403, 403]);
+  });
+
   it("tokens of teams and of the organization as principals", async () => {
     const owners = await api.makeTeamToken(org.ownersTeamId);
     const token = await api.makeOrganizationToken(org.name);
