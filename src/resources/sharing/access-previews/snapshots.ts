@@ -189,9 +189,8 @@ function sidesOf({ teamIds }: AffectedScope, before: AccessSnapshot, after: Acce
   const affectedTeams = new Set(teamIds);
   const grantsBefore = grantsOf(before.teams, before.records);
   const grantsAfter = grantsOf(after.teams, after.records);
-  const visible = [...before.teams, ...after.teams].filter(
-    ({ id, isVisible }) => isVisible === 1 && affectedTeams.has(id),
-  );
+  // By the caller's access before the changes, which must not reveal what the caller would gain by them.
+  const visible = before.teams.filter(({ isVisible }) => isVisible === 1);
   return {
     grantsBefore: (id) => (affectedTeams.has(id) ? grantsBefore : grantsAfter).get(id),
     grantsAfter: (id) => grantsAfter.get(id),

@@ -1,8 +1,9 @@
 /** What a requester must be able to see, and which names its request shows. */
 import { beforeAll, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import { inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
+import { data, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import { makeRequest, readRequest, sendRequest } from "../../../support/access-requests.ts";
+import { grantOn, makeOffer, seatIn, takeBody } from "../../../support/offers.ts";
 import { joining, projectGrant } from "../../../support/previews.ts";
 
 const api = useApi();
@@ -33,6 +34,22 @@ it("names only what the caller can see now, not what it would gain", async () =>
     for (const id of [hidden.id, workspace.id]) expect(JSON.stringify(attributes.effects)).not.toContain(id);
   }
   expect(JSON.stringify((await readRequest(org.owner, request.id)).attributes.effects)).toContain(workspace.id);
+});
+
+it("counts a secret team and its members that an offer's change would show, without names", async () => {
+  const secret = await api.makeTeam(org.name, { visibility: "secret" });
+  const hidden = await api.makeMember(org.name, [secret.id]);
+  const eligible = await newTeam();
+  const taker = await api.makeMember(org.name, [eligible]);
+  const changes = [seatIn(secret.id), grantOn(project, secret.id)];
+  const offer = await makeOffer(org.owner, org.name, changes, [eligible], { approvals: "one" });
+  const taken = data(await taker.post(`/access-offers/${offer.id}/actions/take`, takeBody()));
+  const shown = await readRequest(taker, taken.id);
+  for (const { attributes } of [taken, shown]) {
+    expect(attributes.effects["unseen-gains"]).toEqual({ teams: 1, users: 1 });
+    expect(attributes.effects.gains.map(({ subject }: Json) => subject.id)).toEqual([taker.id]);
+    expect(JSON.stringify(attributes.effects)).not.toContain(hidden.username);
+  }
 });
 
 it("404 for a move to a project that the caller can't see, also where an earlier change would show it", async () => {
