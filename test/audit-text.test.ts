@@ -1,6 +1,7 @@
 /** The sentences that the console shows for events of the audit log. */
+import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { plainOf, sentenceOf } from "../console/pages/audit/sentences.ts";
+import { plainOf, sentenceOf, sentences } from "../console/pages/audit/sentences.ts";
 import { changesOf, type Event, timeOf } from "../console/pages/audit/words.ts";
 
 type Facts = Record<string, unknown>;
@@ -148,10 +149,25 @@ describe("an event of the audit log", () => {
     expect(textOf("access-requests.approve", { ...request, after: decision })).toBe(
       "approved access request Incident 42 of mia: “For an hour”",
     );
+    expect(textOf("access-requests.lapse", request)).toBe("recorded that access request Incident 42 has lapsed");
     const change = eventOf("team-projects.create", { related, after: { ...grant, access: "write" } });
     const byRequest = { ...change, attributes: { ...change.attributes, "access-request-id": "areq-1" } };
     expect(plainOf(sentenceOf("acme", byRequest))).toBe(
       "granted on-call write on Payments, by access request Incident 42",
+    );
+  });
+
+  it("names the rule that refused a team membership, or a change of an import", () => {
+    const seat = { username: "mia", name: "no-contractors", message: "Only employees." };
+    expect(textOf("teams.refuse-member", { after: seat })).toBe(
+      "did not add mia to a team, because rule no-contractors refuses it: “Only employees.”",
+    );
+    const change = { action: "grant", resource: "prj-1", message: "No admins." };
+    expect(textOf("access-rules.skip-change", { name: "no-admin", after: change })).toBe(
+      "skipped a change of the import, because rule no-admin refuses it: “No admins.”",
+    );
+    expect(textOf("organizations.refresh-access-violations", { name: "acme" })).toBe(
+      "refreshed the access violations of organization acme",
     );
   });
 
@@ -175,4 +191,20 @@ describe("an event of the audit log", () => {
       "set the maximum lifetime of team tokens to 90 days",
     );
   });
+});
+
+/** Actions that no route of `audit-events.txt` writes are filters of the audit log only because they have a sentence. */
+it("every action of the audit log is a filter", () => {
+  /** Parts of other actions, and events that belong to no organization, or to a deleted one. */
+  const others = new Set(["add", "remove", "adopt", "empty", "rotate"]);
+  const actions = [...Object.keys(sentences), ...readFileSync("test/goldens/audit-events.txt", "utf8").split(/[\s,]+/)];
+  const known = new Set(actions.map((action) => action.slice(action.indexOf(".") + 1)));
+  const written = globSync("src/**/*.ts").flatMap((path) =>
+    [...readFileSync(path, "utf8").matchAll(/\bverb: "([a-z-]+)"/g)].map(([, verb = ""]) => verb),
+  );
+  expect(written.length).toBeGreaterThan(40);
+  expect(written.filter((verb) => !known.has(verb) && !others.has(verb))).toEqual([]);
+  expect(Object.keys(sentences)).toEqual(
+    expect.arrayContaining(["access-requests.break-glass", "teams.expire-members"]),
+  );
 });

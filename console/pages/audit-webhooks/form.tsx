@@ -3,7 +3,7 @@ import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
 import { changesIn, useDraft, type FormDraft, CreateOrUpdateForm } from "../../components/forms.tsx";
 import { SigningToken } from "../../deliveries/targets.tsx";
 import type { Resource } from "../../api/client.ts";
-import { auditActions } from "../../api/schema.gen.ts";
+import { auditedActions, subjectTypes } from "../audit/actions.ts";
 
 interface WebhookFormProps {
   readonly organization: string;
@@ -125,9 +125,7 @@ export const usualEvents: readonly { readonly value: string; readonly label: str
 const isUsual = (event: string): boolean => usualEvents.some(({ value }) => value === event);
 export const othersOf = (events: readonly string[]): string[] => events.filter((event) => !isUsual(event));
 
-const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf("."))))];
-
-export const otherChoices: readonly string[] = [...kinds.map((kind) => `${kind}.*`), ...auditActions];
+export const otherChoices: readonly string[] = [...subjectTypes.map((type) => `${type}.*`), ...auditedActions];
 
 export function wordsOf(events: readonly string[]): string {
   const words = events.map((event) => usualEvents.find(({ value }) => value === event)?.label ?? event);

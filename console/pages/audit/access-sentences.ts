@@ -1,4 +1,4 @@
-/** Sentences of events about access: team grants and memberships, with levels and expiry. */
+/** Sentences of events about access: grants and memberships with levels and expiry, requests, and refusals by rules. */
 import {
   type EventParts,
   expires,
@@ -8,6 +8,7 @@ import {
   until,
   type SentenceText,
   type Sentence,
+  under,
 } from "./event-parts.ts";
 
 function grantOf(event: EventParts): { team: SentenceText; target: SentenceText; level: string } {
@@ -98,19 +99,34 @@ const deletedTeam: Sentence = (event) => {
   return ["deleted team ", event.subject, ...(all.length > 0 ? [", which had ", ...listOf(all)] : [])];
 };
 
-export const deletedProject: Sentence = (event) => {
+const deletedProject: Sentence = (event) => {
   const grants: EventAttributes[] = event.before["grants"] ?? [];
   const held = listOf(grants.map(({ team, access }) => [event.resource(team), ` had ${access}`]));
   return ["deleted project ", event.subject, ...(held.length > 0 ? [", where ", ...held] : [])];
 };
 
-export const memberSentences: Record<string, Sentence> = {
+const memberSentences: Record<string, Sentence> = {
   delete: deletedTeam,
   "add-members": (event) => ["added ", ...withEnds(event, " to ", until)],
   "update-members": (event) => ["changed ", ...withEnds(event, " in ", expires)],
   "remove-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject],
   "expire-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject, " (expired)"],
+  "refuse-member": ({ after }) => [
+    "did not add ",
+    { name: after["username"] },
+    " to a team, because rule ",
+    { name: after["name"] },
+    " refuses it",
+    quoted(after["message"]),
+  ],
 };
+
+const skippedChange: Sentence = ({ subject, after }) => [
+  "skipped a change of the import, because rule ",
+  subject,
+  " refuses it",
+  quoted(after["message"]),
+];
 
 const decided =
   (verb: string): Sentence =>
@@ -121,17 +137,27 @@ const decided =
     quoted(event.after["decision-comment"]),
   ];
 
-export const requestSentences: Record<string, Sentence> = {
+const requestSentences: Record<string, Sentence> = {
   create: ({ subject }) => ["sent access request ", subject],
   approve: decided("approved"),
   deny: decided("denied"),
   withdraw: ({ subject }) => ["withdrew access request ", subject],
+  lapse: ({ subject }) => ["recorded that access request ", subject, " has lapsed"],
   "break-glass": ({ subject }) => ["took break-glass access: ", subject],
 };
 
-export const accessSentences: Record<string, Sentence> = {
+const grantSentences: Record<string, Sentence> = {
   create: granted,
   update: regranted,
   delete: revoked,
   expire: expired,
+};
+
+export const accessSentences: Readonly<Record<string, Sentence>> = {
+  ...under("team-projects", grantSentences),
+  ...under("team-workspaces", grantSentences),
+  ...under("teams", memberSentences),
+  ...under("access-requests", requestSentences),
+  "access-rules.skip-change": skippedChange,
+  "projects.delete": deletedProject,
 };

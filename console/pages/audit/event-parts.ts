@@ -144,3 +144,8 @@ export const until = (instant: string | null | undefined): string => (instant ? 
 export const expires = (instant: string | null | undefined): string =>
   instant ? `, expires ${timeOf(instant)}` : ", never expires";
 export const quoted = (text: string | null | undefined): string => (text ? `: “${text}”` : "");
+
+/** By action, of the sentences by verb. */
+export function under(type: string, some: Readonly<Record<string, Sentence>>): Record<string, Sentence> {
+  return Object.fromEntries(Object.entries(some).map(([verb, sentence]) => [`${type}.${verb}`, sentence]));
+}

@@ -3,11 +3,11 @@ import { Autocomplete, Button, Group, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
 import { includedIn } from "../../api/client.ts";
-import { auditActions } from "../../api/schema.gen.ts";
 import { completeListQuery } from "../../api/queries.ts";
 import type { SearchParameters } from "../../paths.ts";
 import { inDays, instantOf, InstantInput } from "../../ui/expiry-input.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
+import { auditedActions, subjectTypes } from "./actions.ts";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
 
@@ -19,7 +19,6 @@ const rangeLabels = [
   { value: "7d", label: "Last 7 days" },
   { value: "custom", label: "Custom" },
 ];
-const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf("."))))];
 
 export const noFilters: SearchParameters = {
   actor: undefined,
@@ -68,7 +67,7 @@ interface AuditFiltersProps {
 
 export function Filters({ organization, search, set, isOfOne, known, actions }: AuditFiltersProps) {
   const range = rangeOf(search);
-  const own = auditActions.filter((action) => !search["kind"] || action.startsWith(`${search["kind"]}.`));
+  const own = auditedActions.filter((action) => !search["kind"] || action.startsWith(`${search["kind"]}.`));
   return (
     <div role="search" aria-label="Filters" className={classes["filters"]}>
       <Group gap="xs">
@@ -94,7 +93,7 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
           <Select
             label="Resource type"
             placeholder="Any"
-            data={kinds.map((kind) => ({ value: kind, label: kindOf(kind) }))}
+            data={subjectTypes.map((kind) => ({ value: kind, label: kindOf(kind) }))}
             value={search["kind"] ?? null}
             onChange={(kind) => set({ kind: kind ?? undefined, action: undefined })}
             searchable

@@ -8,8 +8,9 @@ import {
   until,
   type SentenceText,
   type Sentence,
+  under,
 } from "./event-parts.ts";
-import { accessSentences, deletedProject, memberSentences, requestSentences } from "./access-sentences.ts";
+import { accessSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
 
 const tagsOf = ({ attributes }: EventParts): SentenceText[] =>
@@ -110,6 +111,7 @@ const stateSentences: Record<string, Sentence> = {
   create: (event) => ["created state version ", { name: String(event.after["serial"] ?? "") }, ...event.in()],
   upload: (event) => ["uploaded state", ...event.in("to")],
   "upload-json": (event) => ["uploaded state as JSON", ...event.in("to")],
+  announce: (event) => ["started a state upload", ...event.in("to")],
   discard: (event) => ["discarded a state upload", ...event.in()],
   import: (event) => ["imported state", ...event.in("to")],
   delete: (event) => ["deleted state version ", { name: String(event.before["serial"] ?? "") }, ...event.in("of")],
@@ -136,11 +138,9 @@ const retention: Sentence = (event) => {
   return ["set the retention policy", ...ofOwner(event), days ? ` to ${days} days` : " to keep everything"];
 };
 
-const sentences: Readonly<Record<string, Sentence>> = {
-  ...under("team-projects", accessSentences),
-  ...under("team-workspaces", accessSentences),
-  ...under("teams", memberSentences),
-  ...under("access-requests", requestSentences),
+/** By action. The filters offer these actions, and those that routes write. */
+export const sentences: Readonly<Record<string, Sentence>> = {
+  ...accessSentences,
   ...under("workspaces", lockSentences),
   ...under("runs", runSentences),
   ...under("state-versions", stateSentences),
@@ -152,7 +152,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "workspaces.bind-tags": boundTags,
   "projects.bind-tags": boundTags,
   "projects.move-workspaces": moved,
-  "projects.delete": deletedProject,
   "workspaces.assign-ssh-key": (event) =>
     event.after["ssh-key"]
       ? ["set SSH key ", event.resource(event.after["ssh-key"]), " on ", event.subject]
@@ -203,6 +202,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   ],
   "oauth-tokens.update": (event) => ["updated the token", ...event.in("of connection")],
   "oauth-tokens.delete": (event) => ["deleted the token", ...event.in("of connection")],
+  "users.link-identity": ({ subject }) => ["linked a sign-in identity to user ", subject],
   "identity-trusts.exchange": (event) => [
     "signed in through identity trust ",
     event.subject,
@@ -215,10 +215,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
   ],
 };
 
-function under(type: string, some: Readonly<Record<string, Sentence>>): Record<string, Sentence> {
-  return Object.fromEntries(Object.entries(some).map(([verb, sentence]) => [`${type}.${verb}`, sentence]));
-}
-
 const verbs: Readonly<Record<string, string>> = {
   create: "created",
   delete: "deleted",
@@ -229,10 +225,10 @@ const verbs: Readonly<Record<string, string>> = {
   exchange: "used",
   rotate: "rotated",
   "set-password": "set the password of",
-  "link-identity": "linked a sign-in identity to",
   "soft-delete-backing-data": "deleted the data of",
   "restore-backing-data": "restored the data of",
   "permanently-delete-backing-data": "permanently deleted the data of",
+  "refresh-access-violations": "refreshed the access violations of",
   "replace-module-consumers": "replaced the module consumers of",
 };
 
