@@ -116,7 +116,14 @@ test("a rule is changed, disabled and deleted on a phone", async () => {
 test("violations are refreshed, and a member sees no rules", async () => {
   const { page, go, complaints } = await console.visit(org.owner.token, onPhone);
   await go(`/${org.name}/rules/violations`);
-  await page.getByRole("button", { name: "Refresh" }).click();
+  const refresh = page.getByRole("button", { name: "Refresh" });
+  const refreshed = "**/access-violations/actions/refresh";
+  await page.route(refreshed, (route) => route.fulfill({ status: 409, json: { errors: [{ detail: "Not now." }] } }));
+  await refresh.click();
+  await page.getByText("Not now.").waitFor();
+  await page.getByText("Not checked yet").waitFor();
+  await page.unroute(refreshed);
+  await refresh.click();
   await page.getByText("Checking existing access against the rules.").waitFor();
   await scan(console.api);
   await page.getByText(/^Checked /).waitFor();

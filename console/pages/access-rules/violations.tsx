@@ -58,8 +58,8 @@ export function Violations({ organization, rule, newerThan }: ViolationsProps) {
           variant="default"
           loading={refresh.isPending || isChecking}
           onClick={() => {
-            setReplaced(query.data?.meta?.["computed-at"]);
-            refresh.mutate({ path: { organization_name: organization } });
+            const computed = query.data?.meta?.["computed-at"];
+            refresh.mutate({ path: { organization_name: organization } }, { onSuccess: () => setReplaced(computed) });
           }}
         >
           Refresh
