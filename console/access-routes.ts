@@ -10,8 +10,8 @@ export const accessPages = [
     "who-can",
     () => import("./pages/who-can/page.tsx"),
     async ({ client, params, search }) => {
-      const { permissions: may } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
-      const canRead = may["can-create-team"] || may["can-manage-memberships"];
+      const { permissions } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
+      const canRead = permissions["can-create-team"] || permissions["can-manage-memberships"];
       return canRead ? [lists.accessHolders(params.organization, search)] : [];
     },
   ),

@@ -94,9 +94,9 @@ function OfferName({ organization, offer: { id, attributes } }: OfferProps) {
 
 function Actions({ offer }: OfferProps) {
   const { set } = useAddress();
-  const { name, permissions: may } = offer.attributes;
+  const { name, permissions } = offer.attributes;
   return (
-    may["can-take"] && (
+    permissions["can-take"] && (
       <Button
         size="compact-xs"
         {...(isBreakGlass(offer) ? { color: "red" } : { variant: "default" })}

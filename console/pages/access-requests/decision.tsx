@@ -18,12 +18,12 @@ export function Decision({ details, onStale }: DecisionProps) {
   const canDecide = permissions["can-approve"] || permissions["can-deny"];
   return (
     <Section title="Decision">
-      {canDecide ? <DecisionForm details={details} onStale={onStale} /> : <Undecided details={details} />}
+      {canDecide ? <DecisionForm details={details} onStale={onStale} /> : <WaitingNotice details={details} />}
     </Section>
   );
 }
 
-const Undecided = ({ details: { request, requester } }: Pick<DecisionProps, "details">) => (
+const WaitingNotice = ({ details: { request, requester } }: Pick<DecisionProps, "details">) => (
   <Text c="dimmed">
     Waiting for approval. A person who could make{" "}
     {request.attributes.changes.length === 1 ? "this change" : "these changes"} can decide, but not {requester}, and
