@@ -1,4 +1,4 @@
-/** Changes of access as sentences, with the names of teams, projects and workspaces. */
+/** Changes of access as instructions, with the names of teams, projects and workspaces. */
 import { List } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -14,13 +14,13 @@ export type KnownNames = ReadonlyMap<string, string>;
 interface ChangeTextProps {
   readonly organization: string;
   readonly change: AccessChange;
-  /** The subject of a seat: "You", "The person". */
+  /** Who joins a team by taking an offer. */
   readonly taker?: string;
   /** By id; other names are requested. */
   readonly names?: KnownNames | undefined;
 }
 
-export function ChangeText({ organization, change, taker = "The person", names }: ChangeTextProps) {
+export function ChangeText({ organization, change, taker = "the person", names }: ChangeTextProps) {
   const given = givingChangeOf(change);
   if (given?.gives === "grant") return <GrantText {...{ organization, given, names }} />;
   if (given?.gives === "seat") return <SeatText {...{ organization, given, taker, names }} />;
@@ -34,20 +34,22 @@ interface GivenProps<G extends GivingChange["gives"]> extends Pick<ChangeTextPro
 function GrantText({ given: { kind, targetId, teamId, attributes }, ...rest }: GivenProps<"grant">) {
   return (
     <>
-      <TeamName {...rest} id={teamId} /> gets <b>{attributes.access}</b> on {kind}{" "}
+      Grant <TeamName {...rest} id={teamId} /> <b>{attributes.access}</b> on {kind}{" "}
       <TargetName {...rest} kind={`${kind}s`} id={targetId} />
     </>
   );
 }
 
 function SeatText({ given: { teamId, userIds }, taker, ...rest }: GivenProps<"seat"> & { taker: string }) {
-  const who = userIds.map((id) => (id === takerId ? taker : (rest.names?.get(id) ?? id))).join(", ");
+  const people = listed(userIds.map((id) => (id === takerId ? taker : (rest.names?.get(id) ?? id))));
   return (
     <>
-      {who} {userIds.length === 1 && who !== "You" ? "joins" : "join"} team <TeamName {...rest} id={teamId} />
+      Add {people} to team <TeamName {...rest} id={teamId} />
     </>
   );
 }
+
+const listed = (names: readonly string[]): string => new Intl.ListFormat("en-GB").format(names);
 
 interface ReferencedNameProps extends Pick<ChangeTextProps, "organization" | "names"> {
   readonly id: string;
@@ -85,7 +87,7 @@ function OtherChangeText({ organization, change, names }: ChangeTextProps) {
     case "PATCH team-workspaces":
       return (
         <>
-          <RecordText {...rest} type={type} id={id} /> changes
+          Change <RecordText {...rest} type={type} id={id} />
           {data?.attributes?.access && (
             <>
               {" "}
@@ -98,42 +100,41 @@ function OtherChangeText({ organization, change, names }: ChangeTextProps) {
     case "DELETE team-workspaces":
       return (
         <>
-          <RecordText {...rest} type={type} id={id} /> is removed
+          Remove <RecordText {...rest} type={type} id={id} />
         </>
       );
     case "DELETE teams users":
     case "DELETE teams organization-memberships":
       return (
         <>
-          {(data as readonly { readonly id: string }[]).map(({ id }) => names?.get(id) ?? id).join(", ")} leaves team{" "}
+          Remove {listed((data as readonly { readonly id: string }[]).map(({ id }) => names?.get(id) ?? id))} from team{" "}
           <TeamName {...rest} id={id} />
         </>
       );
     case "PATCH teams":
       return (
         <>
-          Organization access of team <TeamName {...rest} id={id} /> changes
+          Change organization access of team <TeamName {...rest} id={id} />
         </>
       );
     case "DELETE teams":
       return (
         <>
-          Team <TeamName {...rest} id={id} /> is deleted
+          Delete team <TeamName {...rest} id={id} />
         </>
       );
     case "DELETE organization-memberships":
-      return <>Membership {id} ends</>;
+      return <>Remove membership {id}</>;
     case "POST projects workspaces":
       return (
         <>
-          {counted(data.length, "workspace")} {data.length === 1 ? "moves" : "move"} to project{" "}
-          <TargetName {...rest} kind="projects" id={id} />
+          Move {counted(data.length, "workspace")} to project <TargetName {...rest} kind="projects" id={id} />
         </>
       );
     case "PATCH workspaces":
       return (
         <>
-          Workspace <TargetName {...rest} kind="workspaces" id={id} /> moves to project{" "}
+          Move workspace <TargetName {...rest} kind="workspaces" id={id} /> to project{" "}
           <TargetName {...rest} kind="projects" id={data?.relationships?.project?.data?.id ?? ""} />
         </>
       );
@@ -158,12 +159,12 @@ function RecordText({ type, id, ...rest }: ReferencedNameProps & { readonly type
     enabled: !isOnProject,
   });
   const grant = (isOnProject ? onProject : onWorkspace).data?.data;
-  if (grant === undefined) return <>Grant {id}</>;
+  if (grant === undefined) return <>grant {id}</>;
   const relationships: Readonly<Record<string, { readonly data?: { readonly id: string } | null }>> =
     grant.relationships;
   return (
     <>
-      The grant of <TeamName {...rest} id={relationships["team"]?.data?.id ?? ""} /> on{" "}
+      the grant of <TeamName {...rest} id={relationships["team"]?.data?.id ?? ""} /> on{" "}
       {isOnProject ? "project" : "workspace"}{" "}
       <TargetName
         {...rest}

@@ -1,4 +1,5 @@
 /** Changes of access as the API takes them, for a preview and to apply them. */
+import type { Attributes } from "../api/client.ts";
 import type { AccessTargetKind } from "./words.ts";
 
 export interface AccessChange {
@@ -92,6 +93,13 @@ export function givingChangeOf({ method, path, body }: AccessChange): GivingChan
   return { gives: "seat", teamId: decodeURIComponent(teamId), userIds: data.map(({ id }) => String(id)) };
 }
 
+/** When the access of a request expires because of its duration; undefined until it is approved. */
+export function expiryOf(request: Attributes<"access-requests">): string | undefined {
+  const { status, "decided-at": decidedAt, "duration-seconds": seconds } = request;
+  if (status !== "approved" || decidedAt === null || seconds === null) return undefined;
+  return new Date(Date.parse(decidedAt) + seconds * 1000).toISOString();
+}
+
 /** Only new grants and seats can end. */
 export const canEnd = (change: AccessChange): boolean => givingChangeOf(change) !== undefined;
 
@@ -101,6 +109,18 @@ interface GrantTerms {
 }
 
 const isGiven = (value: unknown) => value !== null && value !== undefined && value !== "";
+
+/** Whether one of the new grants and seats has no expiry of its own. */
+export const hasUnlimited = (changes: readonly AccessChange[]): boolean =>
+  changes.some((change) => canEnd(change) && !expiriesIn(change).every(isGiven));
+
+function expiriesIn({ body }: AccessChange): readonly unknown[] {
+  const { data } = body as { readonly data: any };
+  const terms: readonly (GrantTerms | undefined)[] = Array.isArray(data)
+    ? data.map(({ meta }) => meta)
+    : [data.attributes];
+  return terms.map((each) => each?.["expires-at"]);
+}
 
 /** A change's own value wins. */
 const withTerms = (own: object | undefined, terms: GrantTerms): object => ({

@@ -29,7 +29,7 @@ const durations: readonly DurationChoice[] = [hour, 8 * hour, day, 7 * day, 30 *
   seconds,
   label: seconds === 7 * day ? "1 week" : durationText(seconds),
 }));
-const usual: RequestDraft = { reason: "", seconds: 8 * hour };
+const defaultDraft: RequestDraft = { reason: "", seconds: 8 * hour };
 const [secondsMin, secondsMax] = [300, 365 * day];
 
 interface AccessRequestFormProps {
@@ -47,7 +47,7 @@ function durationFault(seconds: number | null): string | undefined {
 }
 
 /** The draft, its faults, and how to send it. */
-function useRequest({ organization, changes, initial = usual }: AccessRequestFormProps) {
+function useRequest({ organization, changes, initial = defaultDraft }: AccessRequestFormProps) {
   const [draft, setDraft] = useState(initial);
   const [isSubmitted, setSubmitted] = useState(false);
   const go = useGo();
@@ -93,13 +93,13 @@ export function AccessRequestForm(props: AccessRequestFormProps) {
         {hasEnd && (
           <DurationInput
             label="Duration"
-            none="No end"
+            none="Never expires"
             choices={durations}
             value={draft.seconds}
             onChange={(seconds) => set({ seconds })}
             error={faults.duration}
             description={
-              seconds === null ? "Access stays until someone removes it." : "Counts from approval. Access then ends."
+              seconds === null ? "Access stays until someone removes it." : "Starts when the request is approved."
             }
           />
         )}

@@ -10,6 +10,7 @@ import { useNow } from "../now.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { Expires } from "../ui/text.tsx";
+import { expiryOf } from "./changes.ts";
 
 type AccessRequest = Resource<"access-requests">;
 
@@ -35,20 +36,15 @@ const approvedRequests = (organization: string) =>
 
 const isBreakGlass = ({ relationships }: AccessRequest): boolean => !relationships["decided-by"]?.data;
 
-/** Undefined for a request that its requester wrote. */
-function endOf(request: AccessRequest): string | undefined {
-  const { "decided-at": decided, "duration-seconds": seconds } = request.attributes;
-  const isTaken = Boolean(request.relationships.offer?.data) || isBreakGlass(request);
-  if (decided === null || seconds === null || !isTaken) return undefined;
-  return new Date(Date.parse(decided) + seconds * 1000).toISOString();
-}
+const isTaken = (request: AccessRequest): boolean =>
+  Boolean(request.relationships.offer?.data) || isBreakGlass(request);
 
 export function TakenAccess({ organization }: { readonly organization: string }) {
   const enabled = useIsPageLoaded();
   const { data } = useQuery({ ...approvedRequests(organization), enabled });
   const now = useNow();
   const taken = (data?.data ?? []).flatMap((request) => {
-    const end = endOf(request);
+    const end = isTaken(request) ? expiryOf(request.attributes) : undefined;
     return end !== undefined && Date.parse(end) > now ? [{ request, end }] : [];
   });
   useRefetchAfterEnd(taken.length);

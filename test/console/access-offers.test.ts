@@ -65,7 +65,7 @@ test("an owner writes an offer with pickers, and changes it", async () => {
   const access = page.getByRole("group", { name: "Add access" });
   await access.getByRole("combobox", { name: "Team" }).fill("on-call");
   await page.getByRole("option", { name: "on-call" }).click();
-  await access.getByText("The person joins team on-call").waitFor();
+  await access.getByText("Add the person to team on-call").waitFor();
   await access.getByRole("button", { name: "Add", exact: true }).click();
   await access.getByText("Project", { exact: true }).click();
   await access.getByRole("combobox", { name: "Team" }).fill("developers");
@@ -73,7 +73,7 @@ test("an owner writes an offer with pickers, and changes it", async () => {
   await access.getByRole("combobox", { name: "Project" }).fill("Payments");
   await page.getByRole("option", { name: "Payments" }).click();
   await access.getByRole("button", { name: "Add", exact: true }).click();
-  await page.getByRole("list", { name: "Access" }).getByText("developers gets write on project Payments").waitFor();
+  await page.getByRole("list", { name: "Access" }).getByText("Grant developers write on project Payments").waitFor();
   await page.getByRole("button", { name: "Create offer" }).click();
   await page.locator("[aria-invalid=true], [role=alert]").first().waitFor();
   await page.getByRole("combobox", { name: "Eligible teams: add a team" }).fill("developers");
@@ -114,7 +114,7 @@ test("a member breaks glass on a phone, a banner shows the remaining time, and t
   expect(await page.evaluate(isTooWide)).toBe(false);
   await page.getByRole("button", { name: "Break glass: Payments on call" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("You join team on-call").waitFor();
+  await dialog.getByText("Add you to team on-call").waitFor();
   expect(await dialog.getByRole("button", { name: "Break glass" }).isDisabled()).toBe(true);
   await page.keyboard.type("Payments are down");
   await dialog.getByText("30 minutes", { exact: true }).click();
@@ -122,7 +122,7 @@ test("a member breaks glass on a phone, a banner shows the remaining time, and t
   expect(await page.evaluate(isTooWide)).toBe(false);
   expect(await canApply()).toBe(false);
   await dialog.getByRole("button", { name: "Break glass" }).press("Enter");
-  await page.getByText("You have the access of Payments on call. All owners are notified.").waitFor();
+  await page.getByText("Break-glass access is active: Payments on call. All owners are notified.").waitFor();
   expect(await canApply()).toBe(true);
   await deliver(console.api, { mail: { url: mailbox.url, from } });
   const mail = mailbox.mails.find(({ to }) => to.includes(org.owner.email));
@@ -160,12 +160,12 @@ test("an offer with an approval becomes a request, which a member of an approver
   const lead = await makeMember(console.api, org.name, [leads!.id]);
   const { page, go, complaints } = await console.visit(mia.token);
   await go(`/${org.name}/offers/${offer.id}`);
-  await page.getByText("The person joins team on-call").waitFor();
+  await page.getByText("Add the person to team on-call").waitFor();
   await expectAccessible(page);
   await page.getByRole("link", { name: "Take…" }).click();
   await page.getByLabel("Reason").fill("My week on call");
   await page.getByRole("button", { name: "Request access" }).click();
-  await page.getByText("Requested the access of On call.").waitFor();
+  await page.getByText("Requested On call.").waitFor();
   expect(await canApply()).toBe(false);
 
   const decider = await console.visit(lead.token);

@@ -22,7 +22,7 @@ const hourMs = 3_600_000;
 
 /** Created before each test, also before a retry. */
 let org: Org;
-let [payments, production, onCall, viewers]: Json[] = [];
+let [payments, production, onCall, viewers, viewersGrant]: Json[] = [];
 let mia: Member;
 
 beforeEach(async () => {
@@ -34,7 +34,7 @@ beforeEach(async () => {
   onCall = await makeTeam(api, org.name, { name: "on-call", visibility: "organization" });
   viewers = await makeTeam(api, org.name, { name: "viewers", visibility: "organization" });
   await makeTeamProject(api, payments!.id, onCall!.id, { access: "write" });
-  await makeTeamProject(api, payments!.id, viewers!.id, { access: "read" });
+  viewersGrant = await makeTeamProject(api, payments!.id, viewers!.id, { access: "read" });
   mia = await makeMember(api, org.name, [viewers!.id]);
 });
 afterEach(() => followClock(undefined));
@@ -53,26 +53,15 @@ const changeAccess = async () =>
       resource("teams", { "organization-access": {}, visibility: "secret" }),
     ),
   );
-const onPhone = { viewport: { width: 375, height: 740 }, colorScheme: "dark" } as const;
-const isTooWide = "document.documentElement.scrollWidth > innerWidth";
-
-const requestSeat = async (): Promise<Json> =>
+const requestChanges = async (changes: object[]): Promise<Json> =>
   data(
     await mia.post(
       `/organizations/${org.name}/access-requests`,
-      resource("access-requests", {
-        reason: "On call this week",
-        "duration-seconds": 3600,
-        changes: [
-          {
-            method: "POST",
-            path: `/teams/${onCall!.id}/relationships/users`,
-            body: { data: [{ type: "users", id: mia.username }] },
-          },
-        ],
-      }),
+      resource("access-requests", { reason: "Clean up", changes }),
     ),
   );
+const onPhone = { viewport: { width: 375, height: 740 }, colorScheme: "dark" } as const;
+const isTooWide = "document.documentElement.scrollWidth > innerWidth";
 
 test("a member asks on a page that shows its own access, an owner approves what the page shows, and the access ends", async () => {
   const asker = await console.visit(mia.token, onPhone);
@@ -101,7 +90,7 @@ test("a member asks on a page that shows its own access, an owner approves what 
   await page.getByRole("row").filter({ hasText: mia.username }).getByText("Team membership for 1 hour").waitFor();
   await expectAccessible(page);
   await page.getByRole("link", { name: "On call this week" }).click();
-  await page.getByText(`${mia.username} joins team on-call`).waitFor();
+  await page.getByText(`Add ${mia.username} to team on-call`).waitFor();
   await page.getByText("1 person gains permissions on 2 workspaces. Nobody loses access.").waitFor();
   await expectAccessible(page);
   await changeAccess();
@@ -138,7 +127,7 @@ test("a change that the member can't make becomes a request, which an owner deni
   await asker.page.getByRole("button", { name: "Request approval" }).click();
   const dialog = asker.page.getByRole("dialog");
   expect(await dialog.getByLabel("Reason").inputValue()).toBe("Incident 42");
-  await dialog.getByText("Counts from approval. Access then ends.").waitFor();
+  await dialog.getByText("Starts when the request is approved.").waitFor();
   await dialog.getByText(/gain permissions on 1 workspace/).waitFor();
   await expectAccessible(asker.page);
   await dialog.getByRole("button", { name: "Send request" }).click();
@@ -149,7 +138,7 @@ test("a change that the member can't make becomes a request, which an owner deni
 
   const { page, go, complaints } = await console.visit(org.owner.token);
   await go(`/${org.name}/access-requests/${request.id}`);
-  await page.getByText("viewers gets plan on workspace payments-eu").waitFor();
+  await page.getByText("Grant viewers plan on workspace payments-eu").waitFor();
   await page.getByRole("button", { name: "Deny" }).press("Enter");
   await page.getByText(`Say why, so that ${mia.username} knows what to change.`).waitFor();
   await page.keyboard.type("Join on-call instead");
@@ -170,9 +159,37 @@ test("a requester withdraws, and lists say what is empty", async () => {
   await go(`/${org.name}/access-requests`);
   await page.getByText("Nothing to decide").waitFor();
   await page.getByText("Mine", { exact: true }).click();
-  await page.getByText("You have requested nothing yet").waitFor();
-  const request = await requestSeat();
+  await page.getByText("You have no requests yet").waitFor();
+  const request = await requestChanges([
+    { method: "DELETE", path: `/team-projects/${viewersGrant!.id}` },
+    {
+      method: "DELETE",
+      path: `/teams/${viewers!.id}/relationships/users`,
+      body: { data: [mia, org.owner].map(({ username }) => ({ type: "users", id: username })) },
+    },
+    { method: "DELETE", path: `/teams/${onCall!.id}` },
+    {
+      method: "POST",
+      path: "/team-workspaces",
+      body: {
+        data: {
+          type: "team-workspaces",
+          attributes: { access: "write" },
+          relationships: {
+            team: { data: { type: "teams", id: viewers!.id } },
+            workspace: { data: { type: "workspaces", id: production!.id } },
+          },
+        },
+      },
+    },
+  ]);
   await go(`/${org.name}/access-requests/${request.id}`);
+  const changes = page.getByRole("list", { name: "Requested changes" });
+  await changes.getByText("Remove the grant of viewers on project Payments").waitFor();
+  await changes.getByText(`Remove ${mia.username} and ${org.owner.username} from team viewers`).waitFor();
+  await changes.getByText("Delete team on-call").waitFor();
+  await changes.getByText("Grant viewers write on workspace payments-eu").waitFor();
+  await page.getByLabel("About this request").getByText("never", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Withdraw" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
   await page.getByText("Withdrew the request.").waitFor();

@@ -148,7 +148,7 @@ function OfferFields({ organization, draft }: OfferFieldsProps) {
         />
       )}
       <DurationInput
-        label="Longest duration"
+        label="Maximum duration"
         description="The access expires after this time at the latest. From 5 minutes to 1 week."
         {...draft.getInputProps("duration-seconds-max")}
       />

@@ -79,7 +79,7 @@ function Details({ organization, offer: { attributes, relationships } }: OfferDe
         Access: <ChangeList organization={organization} changes={attributes.changes} label="Access" />,
         "Eligible teams": <Teams organization={organization} teams={relationships["eligible-teams"]?.data} />,
         Approval: attributes.approvals === "none" ? "None: break glass. All owners are notified." : "One",
-        "Longest duration": durationText(attributes["duration-seconds-max"]),
+        "Maximum duration": durationText(attributes["duration-seconds-max"]),
         Status: attributes.enabled ? "Enabled" : "Disabled",
       }}
     />
@@ -111,7 +111,7 @@ const Danger = ({ organization, offer: { id, attributes } }: OfferDetails) => (
     input={{ path: { access_offer_id: id } }}
     to={paths.accessOffers(organization)}
   >
-    Nobody can take it any more, and pending requests made from it can no longer be approved. Access that was taken
-    stays until it expires.
+    Nobody can take it anymore, and pending requests made from it can no longer be approved. Access that was taken stays
+    until it expires.
   </DeleteSection>
 );

@@ -31,9 +31,7 @@ export function TakeForm({ organization, offer, onClose }: TakeFormProps) {
     <OperationForm
       draft={draft}
       operation="POST /access-offers/{access_offer_id}/actions/take"
-      done={
-        isImmediate ? `You have the access of ${name}. All owners are notified.` : `Requested the access of ${name}.`
-      }
+      done={isImmediate ? `Break-glass access is active: ${name}. All owners are notified.` : `Requested ${name}.`}
       after={onClose}
       verb={isImmediate ? "Break glass" : "Request access"}
       {...(isImmediate && { color: "red" })}
@@ -43,7 +41,7 @@ export function TakeForm({ organization, offer, onClose }: TakeFormProps) {
         path: { access_offer_id: offer.id },
         body: {
           data: {
-            type: "access-requests",
+            type: "access-offers",
             attributes: {
               reason: values.reason.trim(),
               ...(values["duration-seconds"] !== null && { "duration-seconds": values["duration-seconds"] }),
@@ -54,7 +52,7 @@ export function TakeForm({ organization, offer, onClose }: TakeFormProps) {
     >
       <Stack gap={4}>
         <Text fw={500}>What you get</Text>
-        <ChangeList organization={organization} changes={changes} label="What you get" taker="You" />
+        <ChangeList organization={organization} changes={changes} label="What you get" taker="you" />
       </Stack>
       <Textarea
         label="Reason"

@@ -1,6 +1,7 @@
 /** The details and the timeline of an access request. */
 import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import { type AccessChange, expiryOf, hasUnlimited } from "../../access/changes.ts";
 import { paths } from "../../paths.ts";
 import { durationText } from "../../ui/duration.ts";
 import { Link } from "../../ui/link.tsx";
@@ -9,16 +10,11 @@ import { Expires, Identifier, When } from "../../ui/text.tsx";
 import classes from "../../ui/timeline.module.css";
 import type { RequestDetails } from "./details.ts";
 
-function endOf({ request: { attributes } }: RequestDetails): string | undefined {
-  const { "duration-seconds": seconds, "decided-at": decidedAt, status } = attributes;
-  if (typeof seconds !== "number" || decidedAt === null || status !== "approved") return undefined;
-  return new Date(Date.parse(decidedAt) + seconds * 1000).toISOString();
-}
-
 export function AboutRequest({ details }: { readonly details: RequestDetails }) {
   const { organization, request, requester } = details;
   const { reason, status, "duration-seconds": seconds, "created-at": createdAt } = request.attributes;
-  const end = endOf(details);
+  const expiry = expiryOf(request.attributes);
+  const isUnlimited = seconds === null && hasUnlimited(request.attributes.changes as readonly AccessChange[]);
   const requesterId = request.relationships.requester?.data?.id;
   return (
     <Section title="About">
@@ -32,8 +28,8 @@ export function AboutRequest({ details }: { readonly details: RequestDetails }) 
           ),
           Created: <When time={createdAt} />,
           Reason: <span style={{ whiteSpace: "pre-wrap" }}>{reason}</span>,
-          Duration: typeof seconds === "number" ? durationText(seconds) : "no end",
-          "Access ends": end && <Expires time={end} />,
+          Duration: seconds !== null && durationText(seconds),
+          Expires: isUnlimited ? "never" : expiry && <Expires time={expiry} />,
           Lapses: status === "pending" && <Expires time={request.attributes["lapses-at"]} />,
           ID: <Identifier value={request.id} />,
         }}
@@ -55,7 +51,7 @@ export function RequestTimeline({ details }: { readonly details: RequestDetails 
   const { "decision-comment": comment } = request.attributes;
   const isAutomatic = status === "approved" && decider === undefined;
   const by = decider ?? (status === "withdrawn" ? requester : undefined);
-  const end = endOf(details);
+  const expiry = expiryOf(request.attributes);
   return (
     <Section title="Timeline">
       <ol className={classes["timeline"]}>
@@ -73,11 +69,11 @@ export function RequestTimeline({ details }: { readonly details: RequestDetails 
             )}
           </Event>
         )}
-        {end && (
+        {expiry && (
           <li>
-            <b>Access ends</b>{" "}
+            <b>Access</b>{" "}
             <Text span c="dimmed" fz="sm">
-              <Expires time={end} />
+              <Expires time={expiry} isSentence />
             </Text>
           </li>
         )}

@@ -83,8 +83,8 @@ function NoRequests({ show, status }: { readonly show: string; readonly status: 
     );
   if (show === "mine")
     return (
-      <Empty title="You have requested nothing yet">
-        Request access to a project or workspace, for a while or without an end. Somebody with permission approves it.
+      <Empty title="You have no requests yet">
+        Request temporary or permanent access to a project or workspace. Someone with permission approves it.
       </Empty>
     );
   return <Empty title="No requests yet">You see your own requests, and those that you can decide.</Empty>;
