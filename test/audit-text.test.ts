@@ -158,9 +158,9 @@ describe("an event of the audit log", () => {
   });
 
   it("names the rule that refused a team membership, or a change of an import", () => {
-    const seat = { username: "mia", name: "no-contractors", message: "Only employees." };
-    expect(textOf("teams.refuse-member", { after: seat })).toBe(
-      "did not add mia to a team, because rule no-contractors refuses it: “Only employees.”",
+    const seat = { username: "mia", "rule-name": "no-contractors", message: "Only employees." };
+    expect(textOf("teams.refuse-member", { name: "on-call", after: seat })).toBe(
+      "did not add mia to on-call, because rule no-contractors refuses it: “Only employees.”",
     );
     const change = { action: "grant", resource: "prj-1", message: "No admins." };
     expect(textOf("access-rules.skip-change", { name: "no-admin", after: change })).toBe(

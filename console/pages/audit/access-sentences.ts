@@ -111,11 +111,13 @@ const memberSentences: Record<string, Sentence> = {
   "update-members": (event) => ["changed ", ...withEnds(event, " in ", expires)],
   "remove-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject],
   "expire-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject, " (expired)"],
-  "refuse-member": ({ after }) => [
+  "refuse-member": ({ subject, after }) => [
     "did not add ",
     { name: after["username"] },
-    " to a team, because rule ",
-    { name: after["name"] },
+    " to ",
+    subject,
+    ", because rule ",
+    { name: after["rule-name"] },
     " refuses it",
     quoted(after["message"]),
   ],

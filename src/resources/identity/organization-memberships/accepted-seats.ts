@@ -67,7 +67,7 @@ export async function withoutForbiddenSeats(
       organizationId,
       verb: "refuse-member",
       subject: { type: "teams", id: seat.teamId },
-      after: { username, membership: seat.membershipId, rule: rule.id, name: rule.name, message },
+      after: { username, membership: seat.membershipId, rule: rule.id, "rule-name": rule.name, message },
     })),
   );
   const isKept = (membershipId: string, teamId: string) =>

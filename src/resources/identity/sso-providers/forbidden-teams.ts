@@ -39,7 +39,7 @@ export async function withoutForbiddenTeams(
       organizationId: team.organizationId,
       verb: "refuse-member",
       subject: { type: "teams", id: team.teamId },
-      after: { username: person.username, group: team.ssoTeamId, rule: rule.id, name: rule.name, message },
+      after: { username: person.username, group: team.ssoTeamId, rule: rule.id, "rule-name": rule.name, message },
     })),
   );
   const refused = new Set(forbidden.map(({ team }) => team.teamId));

@@ -63,7 +63,11 @@ describe("an account whose address has invitations", () => {
       const person = await api.makeUser({ email });
       expect(await teamsOf(person.id)).toEqual([]);
       expect((await refusals())[0]).toMatchObject({
-        attributes: { "subject-id": team.id, after: { username: person.username, rule: rule.id, name: "Keep out" } },
+        attributes: {
+          "subject-id": team.id,
+          "subject-name": team.attributes?.name ?? team.name,
+          after: { username: person.username, rule: rule.id, "rule-name": "Keep out" },
+        },
       });
     });
   });

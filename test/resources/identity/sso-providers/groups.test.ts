@@ -256,7 +256,7 @@ describe("access rules", () => {
       username: user.username,
       group: id,
       rule: rule.id,
-      name: "by hand",
+      "rule-name": "by hand",
       message: "By hand only.",
     });
     data(await org.owner.delete(`/access-rules/${rule.id}`));
