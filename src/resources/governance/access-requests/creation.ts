@@ -20,8 +20,13 @@ import { type AccessRequestFacts, notifiedRequest, viewOf, likelyPermissions } f
 import { findRequest, findRequester, insertRequest } from "./store.ts";
 import type { StoredEffects } from "./stored-effects.ts";
 
-/** Throws `forbidden` if the caller is not a user who is an active member, and `conflict` above the limit of pending requests. */
-export async function requesterOf(tx: Tx, { actor }: Context, { id }: OrganizationView): Promise<string> {
+interface Requester {
+  readonly requesterId: string;
+  readonly pendingCount: number;
+}
+
+/** Throws `forbidden` if the caller is not a user who is an active member. */
+export async function requesterOf(tx: Tx, { actor }: Context, { id }: OrganizationView): Promise<Requester> {
   if (actor.kind !== "user")
     throw forbidden(
       "Only users can request access. Use the token or session of a user, not of a team or organization.",
@@ -29,11 +34,17 @@ export async function requesterOf(tx: Tx, { actor }: Context, { id }: Organizati
   const { isActive, pendingCount } = await findRequester(tx, id, actor.userId);
   if (!isActive)
     throw forbidden("Only active members of the organization can request access. Ask an owner to add you.");
+  return { requesterId: actor.userId, pendingCount };
+}
+
+/** As `requesterOf`, for a request that waits for a decision. Throws `conflict` above the limit of pending requests. */
+export async function requesterOfPending(tx: Tx, context: Context, organization: OrganizationView): Promise<string> {
+  const { requesterId, pendingCount } = await requesterOf(tx, context, organization);
   if (pendingCount >= pendingMax)
     throw conflict(
       `You have ${pendingCount} pending access requests in this organization, which is the limit. Withdraw one, or wait for a decision.`,
     );
-  return actor.userId;
+  return requesterId;
 }
 
 export interface NewRequest {

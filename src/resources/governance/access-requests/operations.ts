@@ -10,7 +10,7 @@ import type { AccessChangeRequest, ChangeParser } from "../../sharing/access-pre
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
 import { durationFaults, otherAttributeFaults, parseStored } from "./changes.ts";
-import { newRequestId, requesterOf, storeRequest } from "./creation.ts";
+import { newRequestId, requesterOfPending, storeRequest } from "./creation.ts";
 import { approveRequest, denyRequest, withdrawRequest } from "./decisions.ts";
 import { accessRequests, type AccessRequestView } from "./definition.ts";
 import { type AccessRequestFacts, authorizeRequest, likelyPermissions, permissionsOn, viewOf } from "./rules.ts";
@@ -78,7 +78,7 @@ async function createRequest(
   throwIfInvalid([...otherAttributeFaults(changes), ...(durationSeconds === null ? [] : durationFaults(changes))]);
   const { organization, facts, trial } = await context.database.write(async (tx) => {
     const locked = await loadOrganization(tx, context, organizationName, "removal");
-    const requesterId = await requesterOf(tx, context, locked);
+    const requesterId = await requesterOfPending(tx, context, locked);
     const tried = await tryNewChanges(tx, context, locked, changes, durationSeconds);
     const stored = await storeRequest(tx, context, locked, {
       id: newRequestId(),

@@ -5,7 +5,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import type { Context } from "../../shared/context.ts";
-import { newRequestId, requesterOf, storeRequest } from "./creation.ts";
+import { newRequestId, requesterOf, requesterOfPending, storeRequest } from "./creation.ts";
 import type { AccessRequestView } from "./definition.ts";
 import { executeChanges, failureOfOffer } from "./execution.ts";
 import { likelyPermissions, viewOf } from "./rules.ts";
@@ -34,7 +34,7 @@ export async function createRequestFromOffer(
   organization: OrganizationView,
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
-  const requesterId = await requesterOf(tx, context, organization);
+  const requesterId = await requesterOfPending(tx, context, organization);
   const { start, end, rules } = await tryChanges(tx, context, organization, request.changes, request.durationSeconds);
   const stored = { ...request, id: newRequestId(), requesterId, memberIds: [requesterId], start, end, rules };
   const facts = await storeRequest(tx, context, organization, stored);
@@ -52,7 +52,7 @@ export async function executeBreakGlass(
   organization: OrganizationView,
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
-  const requesterId = await requesterOf(tx, context, organization);
+  const { requesterId } = await requesterOf(tx, context, organization);
   const id = newRequestId();
   const jobsToWake = new Set<string>();
   const { changes, durationSeconds, executor } = request;

@@ -246,6 +246,16 @@ describe("break-glass", () => {
     expect(events).toContainEqual({ action: "teams.add-members", actorId: org.owner.id, subjectId: onCall.id });
   });
 
+  it("201: with 50 pending requests, which is the limit for others", async () => {
+    const busy = await api.makeMember(org.name, [developers.id]);
+    const offered = await make();
+    for (let count = 0; count < 50; count += 1) expect((await take(busy, offered)).status).toBe(201);
+    const refused = await take(busy, offered);
+    expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining("50 pending")]);
+    expect((await take(busy, await make({ approvals: "none" }))).status).toBe(201);
+    expect(await isMember(busy)).toBe(true);
+  });
+
   it("409: it was taken already, and no request remains", async () => {
     const own = await api.makeProject(org.name);
     const made = await make({ approvals: "none" }, org.owner, [grantOn(own.id, developers.id)]);
