@@ -1,4 +1,5 @@
 /** Finds who gains a permission, a seat or a later end through changes: teams, and users who join or stay longer. Pure. */
+import type { Actor } from "../../../access/actor.ts";
 import { organizationWideMaskOf } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
@@ -90,16 +91,23 @@ export function beneficiariesOf({ affected, before }: EvaluationStart, { after }
   return { teamIds: new Set(teamIds), userIds: new Set(joined.map(({ userId }) => userId)) };
 }
 
-/** Also through a team that the changes remove the user from. */
-export function isBeneficiary(
-  userId: string,
-  { teamIds, userIds }: Beneficiaries,
-  snapshots: readonly AccessSnapshot[],
+/** Also through a team that the changes remove the caller from. A change that is impossible now gives nothing: the stored beneficiaries count then. */
+export function callerGains(
+  actor: Actor,
+  { isBeneficiary }: { readonly isBeneficiary: boolean },
+  {
+    start,
+    end,
+    isComplete,
+  }: { readonly start: EvaluationStart; readonly end: EvaluationEnd; readonly isComplete: boolean },
 ): boolean {
-  const isInGainingTeam = snapshots.some(({ memberships }) =>
+  if (actor.kind !== "user") return false;
+  const { userId } = actor;
+  const { teamIds, userIds } = beneficiariesOf(start, end);
+  const isInGainingTeam = [start.before, end.after].some(({ memberships }) =>
     memberships.some((seat) => seat.userId === userId && teamIds.has(seat.teamId)),
   );
-  return userIds.has(userId) || isInGainingTeam;
+  return userIds.has(userId) || isInGainingTeam || (isBeneficiary && !isComplete);
 }
 
 /** A seat that the changes made end earlier than before. */

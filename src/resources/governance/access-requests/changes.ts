@@ -85,6 +85,12 @@ export interface StoredChanges {
   readonly firstError: { readonly position: number; readonly error: AppError } | undefined;
 }
 
+export const asStored = (changes: readonly ParsedChange[]): StoredChanges => ({
+  changes,
+  positions: [...changes.keys()],
+  firstError: undefined,
+});
+
 /** A change that was valid when the request was created can have an expiry that has passed since. */
 export function parseStored(parse: ChangeParser, stored: readonly AccessChangeRequest[]): StoredChanges {
   const parsed = stored.map((change, position) => {

@@ -13,7 +13,7 @@ import type { OfferOfRequest } from "../../shared/hooks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { accessVersionOf } from "../../sharing/access-previews/reads.ts";
-import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
+import { callerGains } from "./beneficiaries.ts";
 import { parseStored, type StoredChanges } from "./changes.ts";
 import { accessRequests, type AccessRequestStatus } from "./definition.ts";
 import { type RequestExecution, executeChanges, failureOfOffer } from "./execution.ts";
@@ -95,18 +95,16 @@ function refuseApproval(
   approver: Actor,
   executor: Actor,
   request: AccessRequestFacts,
-  { start, end, failure }: RequestExecution,
+  execution: RequestExecution,
   isCurrent: boolean,
 ): void {
+  const { failure } = execution;
   if (failure !== undefined && failure.cause !== "impossible") {
     if (failure.cause === "rule") throw forbidden(failure.error.message);
     if (executor !== approver) throw failureOfOffer(failure);
     throw refusedChange("approve", failure.position, failure.error.message);
   }
-  const userId = approver.kind === "user" ? approver.userId : "";
-  const gains = isBeneficiary(userId, beneficiariesOf(start, end), [start.before, end.after]);
-  // An impossible change gives nothing now.
-  if (gains || (failure !== undefined && request.isBeneficiary)) throw refusedAsBeneficiary("approve");
+  if (callerGains(approver, request, execution)) throw refusedAsBeneficiary("approve");
   if (!isCurrent) throw changedMeanwhile();
   if (failure !== undefined) throw impossibleChange(failure.position, failure.error.message);
 }
@@ -147,8 +145,8 @@ async function refuseUnlessWriterMay(
   stored: StoredChanges,
 ): Promise<void> {
   if (writer === undefined) return;
-  const trial = await tryChanges(tx, { ...context, actor: writer }, organization, stored.changes, durationSeconds);
-  const denied = firstDenied(trial, stored, true);
+  const trial = await tryChanges(tx, { ...context, actor: writer }, organization, stored, durationSeconds);
+  const denied = firstDenied(trial, true);
   if (denied === undefined) return;
   const error = new AppError("forbidden", denied.reason);
   throw failureOfOffer({ position: denied.position, error, cause: "denied" });
@@ -174,14 +172,10 @@ export async function denyRequest(
 async function refuseDenial(tx: Tx, context: Context, parse: ChangeParser, request: DecidableRequest): Promise<void> {
   const { organization, durationSeconds, isInApproverTeam, canMakeAll } = request;
   const stored = parseStored(parse, request.changes);
-  const trial = await tryChanges(tx, context, organization, stored.changes, durationSeconds);
-  const denied = isInApproverTeam ? undefined : firstDenied(trial, stored, canMakeAll);
+  const trial = await tryChanges(tx, context, organization, stored, durationSeconds);
+  const denied = isInApproverTeam ? undefined : firstDenied(trial, canMakeAll);
   if (denied !== undefined) throw refusedChange("deny", denied.position, denied.reason);
-  const { start, end, results } = trial;
-  const userId = context.actor.kind === "user" ? context.actor.userId : "";
-  const isIncomplete = stored.firstError !== undefined || results.some(({ refusal }) => refusal !== undefined);
-  const gains = isBeneficiary(userId, beneficiariesOf(start, end), [start.before, end.after]);
-  if (gains || (isIncomplete && request.isBeneficiary)) throw refusedAsBeneficiary("deny");
+  if (callerGains(context.actor, request, trial)) throw refusedAsBeneficiary("deny");
 }
 
 export async function withdrawRequest(context: ConditionalContext, id: string): Promise<AccessRequestFacts> {

@@ -31,6 +31,8 @@ export interface RequestExecution {
   /** Also after a failure: as far as it got. */
   readonly end: EvaluationEnd;
   readonly rules: readonly RuleMatch[];
+  /** Whether all changes were made. */
+  readonly isComplete: boolean;
   readonly failure: ExecutionFailure | undefined;
 }
 
@@ -75,8 +77,9 @@ export async function executeChanges(
     if (cause !== "impossible") break;
   }
   const end = await finishEvaluation(tx, context, start);
+  const isComplete = failure === undefined;
   if (durationSeconds !== null) failure ??= shortening(stored, start, end);
-  return { start, end, rules: rules.all, failure };
+  return { start, end, rules: rules.all, isComplete, failure };
 }
 
 /** A duration is for new access, or a later end: it must not take away a seat that exists already. */

@@ -8,7 +8,7 @@ import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
 import type { AccessChangeRequest, ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
-import { beneficiariesOf, isBeneficiary } from "./beneficiaries.ts";
+import { callerGains } from "./beneficiaries.ts";
 import { durationFaults, otherAttributeFaults, parseStored } from "./changes.ts";
 import { newRequestId, requesterOfPending, storeRequest } from "./creation.ts";
 import { approveRequest, denyRequest, withdrawRequest } from "./decisions.ts";
@@ -102,16 +102,14 @@ async function createRequest(
 async function showRequest(parse: ChangeParser, context: Context, id: string): Promise<AccessRequestView> {
   const request = await loadRequest(context.database.reader, context, id);
   if (request.status !== "pending") return decidedView(context, request);
-  const { organization, facts, trial, positions } = await context.database.runAndRollBack(async (tx) => {
+  const { organization, facts, trial } = await context.database.runAndRollBack(async (tx) => {
     const locked = await loadOrganization(tx, context, request.organizationName, "removal");
     const current = await loadRequest(tx, context, id);
-    const { changes, positions: found } = parseStored(parse, current.changes);
-    const tried = await tryChanges(tx, context, locked, changes, current.durationSeconds);
-    return { organization: locked, facts: current, trial: tried, positions: found };
+    const stored = parseStored(parse, current.changes);
+    const tried = await tryChanges(tx, context, locked, stored, current.durationSeconds);
+    return { organization: locked, facts: current, trial: tried };
   });
-  return facts.status === "pending"
-    ? pendingView(context, organization, facts, trial, positions)
-    : decidedView(context, facts);
+  return facts.status === "pending" ? pendingView(context, organization, facts, trial) : decidedView(context, facts);
 }
 
 async function pendingView(
@@ -119,14 +117,13 @@ async function pendingView(
   organization: OrganizationView,
   facts: AccessRequestFacts,
   trial: RequestTrial,
-  positions: readonly number[] = [],
 ): Promise<AccessRequestView> {
-  const { start, end, rules } = trial;
-  const effects = await describeEffects(context.database.reader, context, organization, end.comparison, false);
-  const userId = context.actor.kind === "user" ? context.actor.userId : "";
-  const gains = isBeneficiary(userId, beneficiariesOf(start, end), [start.before, end.after]);
-  const canMakeAll = facts.isInApproverTeam || firstDenied(trial, { positions }, facts.canMakeAll) === undefined;
-  return viewOf({ ...facts, rules }, permissionsOn(context.actor, facts, canMakeAll && !gains), effects);
+  const { actor } = context;
+  const { reader } = context.database;
+  const effects = await describeEffects(reader, context, organization, trial.end.comparison, false);
+  const canMakeAll = facts.isInApproverTeam || firstDenied(trial, facts.canMakeAll) === undefined;
+  const permissions = permissionsOn(actor, facts, canMakeAll && !callerGains(actor, facts, trial));
+  return viewOf({ ...facts, rules: trial.rules }, permissions, effects);
 }
 
 async function decidedView(context: Context, facts: AccessRequestFacts): Promise<AccessRequestView> {

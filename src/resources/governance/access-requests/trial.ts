@@ -22,7 +22,7 @@ import {
   finishEvaluation,
   startEvaluation,
 } from "../../sharing/access-previews/evaluation.ts";
-import { limitedTo, membersOf, type StoredChanges } from "./changes.ts";
+import { asStored, limitedTo, membersOf, type StoredChanges } from "./changes.ts";
 import { findNamedMembers, type ReferencedMember } from "./store.ts";
 
 export interface RequestTrial {
@@ -30,6 +30,10 @@ export interface RequestTrial {
   readonly end: EvaluationEnd;
   readonly results: readonly ChangeResult[];
   readonly rules: readonly RuleMatch[];
+  /** Of `results`: their positions in the request. */
+  readonly positions: readonly number[];
+  /** Whether all changes were made, by the caller or to show their effects. */
+  readonly isComplete: boolean;
 }
 
 /** Each rule once. */
@@ -70,7 +74,7 @@ export function tryChanges(
   tx: Tx,
   context: Context,
   organization: OrganizationView,
-  changes: readonly ParsedChange[],
+  { changes, positions, firstError }: StoredChanges,
   durationSeconds: number | null,
   check?: (attempts: ChangeAttempts) => Promise<void>,
 ): Promise<RequestTrial> {
@@ -82,7 +86,8 @@ export function tryChanges(
     const { results, faults } = await applyChanges(tx, inside, limited, start.missing, start.canRead);
     const end = await finishEvaluation(tx, inside, start);
     await check?.({ inside, limited, start, results, faults });
-    return { start, end, results, rules: rules.all };
+    const isComplete = firstError === undefined && results.every(({ isApplied }) => isApplied);
+    return { start, end, results, rules: rules.all, positions, isComplete };
   });
 }
 
@@ -102,7 +107,7 @@ export async function tryNewChanges(
     const wrong = faults.filter(isAboutAttributes);
     if (wrong.length > 0) throw invalid(wrong);
   };
-  const trial = await tryChanges(tx, context, organization, changes, durationSeconds, check);
+  const trial = await tryChanges(tx, context, organization, asStored(changes), durationSeconds, check);
   return { ...trial, memberIds: members.flatMap(({ userId }) => userId ?? []) };
 }
 
@@ -135,8 +140,7 @@ async function loadNamedMembers(
 
 /** The position of the first change that the caller can't make itself. `canMakeAll`: of what exists no more, SQL knows. */
 export function firstDenied(
-  { results }: RequestTrial,
-  { positions }: Pick<StoredChanges, "positions">,
+  { results, positions }: RequestTrial,
   canMakeAll: boolean,
 ): { readonly position: number; readonly reason: string } | undefined {
   const index = results.findIndex(

@@ -5,6 +5,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import type { Context } from "../../shared/context.ts";
+import { asStored } from "./changes.ts";
 import { newRequestId, requesterOf, requesterOfPending, storeRequest } from "./creation.ts";
 import type { AccessRequestView } from "./definition.ts";
 import { executeChanges, failureOfOffer } from "./execution.ts";
@@ -35,7 +36,13 @@ export async function createRequestFromOffer(
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
   const requesterId = await requesterOfPending(tx, context, organization);
-  const { start, end, rules } = await tryChanges(tx, context, organization, request.changes, request.durationSeconds);
+  const { start, end, rules } = await tryChanges(
+    tx,
+    context,
+    organization,
+    asStored(request.changes),
+    request.durationSeconds,
+  );
   const stored = { ...request, id: newRequestId(), requesterId, memberIds: [requesterId], start, end, rules };
   const facts = await storeRequest(tx, context, organization, stored);
   const effects = await describeEffects(tx, context, organization, end.comparison, false);
@@ -56,8 +63,7 @@ export async function executeBreakGlass(
   const id = newRequestId();
   const jobsToWake = new Set<string>();
   const { changes, durationSeconds, executor } = request;
-  const copied = { changes, positions: [...changes.keys()], firstError: undefined };
-  const { start, end, rules, failure } = await executeChanges(tx, context, organization, executor, copied, {
+  const { start, end, rules, failure } = await executeChanges(tx, context, organization, executor, asStored(changes), {
     requestId: id,
     durationSeconds,
     isBreakGlass: true,

@@ -14,6 +14,8 @@ export interface ChangeResult {
   readonly refusal: AppError | undefined;
   /** The caller could not see the referenced resource, or an earlier change had deleted it. */
   readonly isUnseen: boolean;
+  /** By the caller, or to show its effects by the operator. */
+  readonly isApplied: boolean;
   /** The access rules that match it, also if the caller can't make it. */
   readonly rules: readonly RuleMatch[];
 }
@@ -40,23 +42,21 @@ export async function applyChanges(
   await sql`savepoint beginning`.execute(tx.db);
   for (const [position, change] of changes.entries()) {
     if (missing.has(position)) {
-      results.push({ refusal: unseen(), isUnseen: true, rules: [] });
+      results.push({ refusal: unseen(), isUnseen: true, isApplied: false, rules: [] });
       continue;
     }
     const matches = new RuleMatches(context.accessRules);
     const refusal = await attemptChange(tx, { ...inside, accessRules: matches.scope }, change, change.input);
     if (refusal !== undefined && isInvalid(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, canRead);
-    if (result.refusal !== undefined) {
-      const scope = matches.scopeOfEffects(context.actor);
-      await attemptChange(
-        tx,
-        { ...inside, actor: { kind: "operator" }, accessRules: scope },
-        change,
-        change.accessInput,
-      );
-    }
-    results.push({ ...result, rules: matches.found() });
+    const asOperator = (): Context => ({
+      ...inside,
+      actor: { kind: "operator" },
+      accessRules: matches.scopeOfEffects(context.actor),
+    });
+    const isApplied =
+      result.refusal === undefined || (await attemptChange(tx, asOperator(), change, change.accessInput)) === undefined;
+    results.push({ ...result, isApplied, rules: matches.found() });
   }
   return { results, faults };
 }
@@ -91,7 +91,7 @@ async function resultOf(
   refusal: AppError | undefined,
   change: ParsedChange,
   canRead: CanReadChange,
-): Promise<Omit<ChangeResult, "rules">> {
+): Promise<Pick<ChangeResult, "refusal" | "isUnseen">> {
   if (refusal !== undefined && isInvalid(refusal)) {
     // The handler finds a project that the caller can't see as invalid as one that doesn't exist.
     const isUnseen = change.moves !== undefined && !(await canRead(change));

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { organizationWideMaskOf } from "../../../../src/access/organization.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { inProject, type Member, onProject, onWorkspace, type Org, resource } from "../../../support/builders.ts";
-import { approve, makeRequest, readRequest } from "../../../support/access-requests.ts";
+import { approve, deny, makeRequest, readRequest } from "../../../support/access-requests.ts";
 import { deep, seed } from "../../../support/depth.ts";
-import { moving } from "../../../support/previews.ts";
+import { moving, projectGrant } from "../../../support/previews.ts";
 
 const api = useApi();
 const hours = [undefined, 1, 3] as const;
@@ -187,3 +187,18 @@ it(
   },
   deep(120_000, 1_800_000),
 );
+
+it("somebody in a team that would gain can't decide while the change is impossible, and the request says so", async () => {
+  const org = await api.makeOrganization();
+  const [project, team] = [(await api.makeProject(org.name)).id, (await api.makeTeam(org.name)).id];
+  const [requester, member] = [
+    await api.makeMember(org.name, [org.ownersTeamId]),
+    await api.makeMember(org.name, [org.ownersTeamId, team]),
+  ];
+  const { id } = await makeRequest(requester, org.name, [projectGrant("write", team, project)]);
+  await api.makeTeamProject(project, team, { access: "write" });
+  expect([(await approve(member, id)).status, (await deny(member, id)).status]).toEqual([403, 403]);
+  const permissionsFor = async (caller: Member | Org["owner"]) => (await readRequest(caller, id)).attributes.permissions;
+  expect(await permissionsFor(member)).toMatchObject({ "can-approve": false, "can-deny": false });
+  expect(await permissionsFor(org.owner)).toMatchObject({ "can-approve": true, "can-deny": true });
+});
