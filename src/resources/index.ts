@@ -42,7 +42,7 @@ import type { IncludeLoader, LoadMany } from "./shared/includes.ts";
 import { accessRequestResource } from "./governance/access-requests/operations.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
 import { notifyAccessRequest } from "./governance/access-requests/notifications.ts";
-import { findOfferOfRequest } from "./governance/access-offers/reads.ts";
+import { findOfferOfRequest } from "./governance/access-offers/writer.ts";
 import { accessOfferResource } from "./governance/access-offers/operations.ts";
 import { createChangeParser } from "./sharing/access-previews/changes.ts";
 import { accessPreviewResource } from "./sharing/access-previews/operations.ts";

@@ -5,11 +5,13 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { AccessRequestView } from "../access-requests/definition.ts";
+import { asStored } from "../access-requests/changes.ts";
+import { failureOfOffer, findRefusedChange, offerWriterMissing } from "../access-requests/execution.ts";
+import { asSentence } from "../access-requests/rules.ts";
 import { createRequestFromOffer, executeBreakGlass } from "../access-requests/writes.ts";
 import { changesFor, parseStoredChanges } from "./changes.ts";
 import type { AccessOfferView } from "./definition.ts";
 import { authorizeTaking, type OfferChanges } from "./rules.ts";
-import { refuseLostRight } from "./writer.ts";
 import { findOffer, findOfferWriter, findTaker, lockOrganizationOfOffer } from "./store.ts";
 
 /** Throws `not-found`. */
@@ -42,7 +44,7 @@ export async function takeOffer(
   if (durationSeconds > offer.durationSecondsMax) throw invalid([tooLong(offer.durationSecondsMax)]);
   const organization = await loadOrganization(tx, context, offer.organizationName);
   const executor = await findOfferWriter(tx, offer, offer.organizationName);
-  if (executor === undefined) throw writerMissing();
+  if (executor === undefined) throw offerWriterMissing(offer.name);
   const offered = {
     offerId: offer.id,
     changes: await changesForCaller(tx, context, parse, offer),
@@ -52,15 +54,13 @@ export async function takeOffer(
     executor,
   };
   if (offer.approvals === "none") return executeBreakGlass(tx, context, organization, offered);
-  await refuseLostRight(tx, { ...context, actor: executor }, organization, offered.changes, durationSeconds);
+  const refused = await findRefusedChange(tx, context, executor, asStored(offered.changes), durationSeconds);
+  if (refused !== undefined) throw failureOfOffer(refused);
   return createRequestFromOffer(tx, context, organization, offered);
 }
 
 const tooLong = (max: number) =>
   attributeFault("duration-seconds", `Duration seconds can be at most ${max}, the longest time that this offer allows`);
-
-const writerMissing = (): AppError =>
-  conflict("The last writer of this offer no longer exists. Ask somebody who manages offers to save it again.");
 
 async function changesForCaller(tx: Tx, { actor }: Context, parse: ChangeParser, offer: AccessOfferView) {
   const stored = JSON.parse(offer.changes) as OfferChanges;
@@ -70,7 +70,7 @@ async function changesForCaller(tx: Tx, { actor }: Context, parse: ChangeParser,
   const changes = parseStoredChanges(parse, changesFor(stored, taker));
   if (changes instanceof AppError)
     throw conflict(
-      `A change of this offer is no longer possible: ${changes.message}. Ask somebody who manages offers to correct it.`,
+      `A change of this offer is no longer possible: ${asSentence(changes.message)} Ask somebody who manages offers to correct it.`,
     );
   return changes;
 }

@@ -58,7 +58,7 @@ interface SeatInput {
 }
 
 /** The handler's input of a change that ends then, or at its own earlier expiry. */
-export function endingBy(input: unknown, until: string): unknown {
+function withExpiry(input: unknown, until: string): unknown {
   const earlier = (own: string | null | undefined) => (own != null && own < until ? own : until);
   if (Array.isArray(input))
     return (input as SeatInput[]).map((seat) => ({
@@ -69,11 +69,11 @@ export function endingBy(input: unknown, until: string): unknown {
   return { ...grant, attributes: { ...grant.attributes, expiresAt: earlier(grant.attributes.expiresAt) } };
 }
 
-export function limitedTo(changes: readonly ParsedChange[], durationSeconds: number | null, nowMs: number) {
+export function applyDuration(changes: readonly ParsedChange[], durationSeconds: number | null, nowMs: number) {
   if (durationSeconds === null) return changes;
   const until = new Date(nowMs + durationSeconds * 1000).toISOString();
   return changes.map((change) => {
-    const input = endingBy(change.input, until);
+    const input = withExpiry(change.input, until);
     return { ...change, input, accessInput: input };
   });
 }

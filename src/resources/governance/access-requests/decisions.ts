@@ -9,14 +9,19 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { ConditionalContext, Context } from "../../shared/context.ts";
-import type { OfferOfRequest } from "../../shared/hooks.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { accessVersionOf } from "../../sharing/access-previews/reads.ts";
 import { callerGains } from "./beneficiaries.ts";
-import { parseStored, type StoredChanges } from "./changes.ts";
+import { parseStored } from "./changes.ts";
 import { accessRequests, type AccessRequestStatus } from "./definition.ts";
-import { type RequestExecution, executeChanges, failureOfOffer } from "./execution.ts";
+import {
+  executeChanges,
+  failureOfOffer,
+  findRefusedChange,
+  offerWriterMissing,
+  type RequestExecution,
+} from "./execution.ts";
 import {
   type AccessRequestFacts,
   authorizeRequest,
@@ -61,8 +66,11 @@ export async function approveRequest(
     const stored = parseStored(parse, request.changes);
     const offer = await loadOffer(tx, context, request);
     const executor = (request.isInApproverTeam ? offer?.writer : undefined) ?? context.actor;
-    if (offer !== undefined && executor !== offer.writer)
-      await refuseUnlessWriterMay(tx, context, request, offer, stored);
+    // Where the approver makes the changes, the offer's last writer must be allowed to make them too.
+    if (offer !== undefined && executor !== offer.writer) {
+      const refused = await findRefusedChange(tx, context, offer.writer, stored, request.durationSeconds);
+      if (refused?.cause === "denied") throw failureOfOffer(refused);
+    }
     const current = await accessVersionOf(tx, organization.id);
     const execution = await executeChanges(tx, context, organization, executor, stored, {
       requestId: id,
@@ -120,7 +128,7 @@ async function loadOffer(
   tx: Tx,
   { hooks }: Context,
   { offerId }: AccessRequestFacts,
-): Promise<OfferOfRequest | undefined> {
+): Promise<{ readonly writer: Actor } | undefined> {
   if (offerId === null) return undefined;
   const offer = await hooks.accessRequests.findOfferOfRequest(tx, offerId);
   if (offer === undefined)
@@ -129,27 +137,8 @@ async function loadOffer(
     throw conflict(
       `The access offer '${offer.name}' is disabled, so its requests can't be approved. Enable it first, or deny the request.`,
     );
-  if (offer.writer === undefined)
-    throw conflict(
-      `The last writer of the access offer '${offer.name}' no longer exists. Ask somebody who manages offers to save it again.`,
-    );
-  return offer;
-}
-
-/** Where the approver executes the changes, the offer's writer must be allowed to make them too. Throws `conflict`. */
-async function refuseUnlessWriterMay(
-  tx: Tx,
-  context: Context,
-  { organization, durationSeconds }: DecidableRequest,
-  { writer }: OfferOfRequest,
-  stored: StoredChanges,
-): Promise<void> {
-  if (writer === undefined) return;
-  const trial = await tryChanges(tx, { ...context, actor: writer }, organization, stored, durationSeconds);
-  const denied = firstDenied(trial, true);
-  if (denied === undefined) return;
-  const error = new AppError("forbidden", denied.reason);
-  throw failureOfOffer({ position: denied.position, error, cause: "denied" });
+  if (offer.writer === undefined) throw offerWriterMissing(offer.name);
+  return { writer: offer.writer };
 }
 
 export async function denyRequest(

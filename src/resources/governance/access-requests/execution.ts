@@ -16,7 +16,8 @@ import {
 } from "../../sharing/access-previews/evaluation.ts";
 import { RefusedByRule } from "../access-rules/rules.ts";
 import { findShortenedSeat } from "./beneficiaries.ts";
-import { limitedTo, membersOf, type StoredChanges } from "./changes.ts";
+import { applyDuration, membersOf, type StoredChanges } from "./changes.ts";
+import { asSentence } from "./rules.ts";
 import { MatchedRules, rollingBack } from "./trial.ts";
 
 export interface ExecutionFailure {
@@ -55,31 +56,64 @@ export async function executeChanges(
 ): Promise<RequestExecution> {
   const rules = new MatchedRules();
   const inside: Context = {
-    ...context,
-    actor: executor,
-    database: databaseInTransaction(context.database, tx),
-    ifMatch: noIfMatch,
+    ...executorContext(tx, context, executor),
     wake: (job) => void jobsToWake.add(job),
     accessRequestId: requestId,
     accessRules: { mode: "enforce", isApproved: !isBreakGlass, isBreakGlass, onMatch: rules.add },
   };
-  const changes = limitedTo(stored.changes, durationSeconds, nowMs());
+  const changes = applyDuration(stored.changes, durationSeconds, nowMs());
   const start = await startEvaluation(tx, context, organization, changes);
   let failure: ExecutionFailure | undefined = stored.firstError && { ...stored.firstError, cause: "impossible" };
-  for (const [index, change] of changes.entries()) {
-    const position = stored.positions[index] ?? index;
-    const error = await attemptChange(tx, inside, change, change.input);
-    if (error === undefined) continue;
-    const cause = await causeOf(tx, error, () =>
-      attemptChange(tx, { ...inside, actor: { kind: "operator" } }, change, change.input),
-    );
-    failure = cause === "impossible" ? (failure ?? { position, error, cause }) : { position, error, cause };
-    if (cause !== "impossible") break;
+  for await (const one of failuresOf(tx, inside, { ...stored, changes })) {
+    failure = one.cause === "impossible" ? (failure ?? one) : one;
+    if (failure.cause !== "impossible") break;
   }
   const end = await finishEvaluation(tx, context, start);
   const isComplete = failure === undefined;
   if (durationSeconds !== null) failure ??= shortening(stored, start, end);
   return { start, end, rules: rules.all, isComplete, failure };
+}
+
+/** As `executeChanges`, rolled back and without access rules. The first change that the executor can't make, or that names something deleted. */
+export function findRefusedChange(
+  tx: Tx,
+  context: Context,
+  executor: Actor,
+  stored: StoredChanges,
+  durationSeconds: number | null,
+): Promise<ExecutionFailure | undefined> {
+  const inside: Context = {
+    ...executorContext(tx, context, executor),
+    wake: () => {},
+    accessRules: { mode: "skip", isApproved: false, isBreakGlass: false },
+  };
+  const changes = applyDuration(stored.changes, durationSeconds, nowMs());
+  return rollingBack(tx, async () => {
+    for await (const failure of failuresOf(tx, inside, { ...stored, changes }))
+      if (failure.cause === "denied" || failure.error.code === "not-found") return failure;
+    return undefined;
+  });
+}
+
+const executorContext = (tx: Tx, context: Context, executor: Actor): Context => ({
+  ...context,
+  actor: executor,
+  database: databaseInTransaction(context.database, tx),
+  ifMatch: noIfMatch,
+});
+
+/** Makes the changes as the context's actor. */
+async function* failuresOf(
+  tx: Tx,
+  inside: Context,
+  { changes, positions }: StoredChanges,
+): AsyncGenerator<ExecutionFailure> {
+  for (const [index, change] of changes.entries()) {
+    const error = await attemptChange(tx, inside, change, change.input);
+    if (error === undefined) continue;
+    const asOperator = () => attemptChange(tx, { ...inside, actor: { kind: "operator" } }, change, change.input);
+    yield { position: positions[index] ?? index, error, cause: await causeOf(tx, error, asOperator) };
+  }
 }
 
 /** A duration is for new access, or a later end: it must not take away a seat that exists already. */
@@ -116,11 +150,15 @@ async function causeOf(
 /** For changes that an offer's last writer executes. */
 export function failureOfOffer({ position, error, cause }: ExecutionFailure): AppError {
   if (cause === "rule") return forbidden(error.message);
+  const reason = asSentence(error.message);
   if (cause === "impossible")
-    return conflict(
-      `Change ${position + 1} of the access offer is not possible now: ${error.message} Nothing was changed.`,
-    );
+    return conflict(`Change ${position + 1} of the access offer is not possible now: ${reason} Nothing was changed.`);
   return conflict(
-    `The last writer of the access offer is no longer allowed to make its change ${position + 1}: ${error.message} Ask somebody who is allowed to make every change to save the offer again.`,
+    `The last writer of the access offer is no longer allowed to make its change ${position + 1}: ${reason} Ask somebody who is allowed to make every change to save the offer again.`,
   );
 }
+
+export const offerWriterMissing = (offerName: string): AppError =>
+  conflict(
+    `The last writer of the access offer '${offerName}' no longer exists. Ask somebody who manages offers to save it again.`,
+  );

@@ -79,9 +79,12 @@ export const refusedAsBeneficiary = (decision: Decision): AppError =>
     `You can't ${decision} this access request, because you or one of your teams would gain access by it. Ask somebody who gains nothing.`,
   );
 
+/** Messages of faults have no period at their end. */
+export const asSentence = (message: string): string => message.replace(/[^.!?]$/, "$&.");
+
 export const refusedChange = (decision: Decision, position: number, reason: string): AppError =>
   forbidden(
-    `You can't ${decision} this access request, because you can't make its change ${position + 1} yourself: ${reason}`,
+    `You can't ${decision} this access request, because you can't make its change ${position + 1} yourself: ${asSentence(reason)}`,
   );
 
 /** Throws `conflict`. */
@@ -92,7 +95,7 @@ export function refuseDecided({ status }: Pick<AccessRequestFacts, "status">): v
 
 export const impossibleChange = (position: number, reason: string): AppError =>
   conflict(
-    `Change ${position + 1} of the access request is no longer possible: ${reason.replace(/[^.!?]$/, "$&.")} Nothing was changed. Deny the request, or approve it once the change is possible.`,
+    `Change ${position + 1} of the access request is no longer possible: ${asSentence(reason)} Nothing was changed. Deny the request, or approve it once the change is possible.`,
   );
 
 export const requesterLeft = (): AppError =>

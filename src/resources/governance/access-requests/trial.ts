@@ -22,7 +22,7 @@ import {
   finishEvaluation,
   startEvaluation,
 } from "../../sharing/access-previews/evaluation.ts";
-import { asStored, limitedTo, membersOf, type StoredChanges } from "./changes.ts";
+import { asStored, applyDuration, membersOf, type StoredChanges } from "./changes.ts";
 import { findNamedMembers, type ReferencedMember } from "./store.ts";
 
 export interface RequestTrial {
@@ -81,7 +81,7 @@ export function tryChanges(
   return rollingBack(tx, async () => {
     const rules = new MatchedRules();
     const inside = trialContext(context, rules);
-    const limited = limitedTo(changes, durationSeconds, nowMs());
+    const limited = applyDuration(changes, durationSeconds, nowMs());
     const start = await startEvaluation(tx, inside, organization, limited);
     const { results, faults } = await applyChanges(tx, inside, limited, start.missing, start.canRead);
     const end = await finishEvaluation(tx, inside, start);

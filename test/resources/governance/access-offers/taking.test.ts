@@ -170,7 +170,34 @@ describe("taking an offer with an approval", () => {
     await api.database.write((tx) =>
       tx.db.updateTable("accessOffers").set({ changes }).where("id", "=", made.id).execute(),
     );
-    expect((await take(dev, made)).status).toBe(409);
+    const answer = await take(dev, made);
+    expect([answer.status, details(answer)[0]]).toEqual([
+      409,
+      expect.stringMatching(/^A change of this offer is no longer possible: .*[^.]\. Ask somebody who manages offers/),
+    ]);
+  });
+
+  it("409 on taking: a project was deleted, which neither the last writer nor anybody else can give", async () => {
+    const own = await api.makeProject(org.name);
+    const made = await make({}, org.owner, [seatIn(onCall.id), grantOn(own.id, developers.id)]);
+    data(await org.owner.delete(`/projects/${own.id}`));
+    const answer = await take(dev, made);
+    expect([answer.status, details(answer)[0]]).toEqual([
+      409,
+      expect.stringMatching(/^Change 2 of the access offer is not possible now: .*[^.]\. Nothing was changed\.$/),
+    ]);
+  });
+
+  it("409 on taking and on approval: the last writer no longer sees a secret team", async () => {
+    const [secret, own] = [await api.makeTeam(org.name, { visibility: "secret" }), await api.makeProject(org.name)];
+    const writer = await api.makeHolder(org.name, "manage-teams", "manage-projects");
+    await org.owner.post(`/teams/${secret.id}/relationships/users`, { data: [{ type: "users", id: writer.id }] });
+    const changes = [grantOn(own.id, secret.id)];
+    const made = await makeOffer(writer, org.name, changes, [developers.id]);
+    const { id } = data(await take(dev, made));
+    await org.owner.delete(`/teams/${secret.id}/relationships/users`, { data: [{ type: "users", id: writer.id }] });
+    for (const answer of [await take(dev, made), await approve(org.owner, id)])
+      expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringMatching(/^The last writer of the/)]);
   });
 });
 
@@ -264,7 +291,7 @@ describe("break-glass", () => {
     const again = await take(dev, made);
     expect([again.status, details(again)[0]]).toEqual([
       409,
-      expect.stringMatching(/^Change 1 of the access offer is not possible now: .* Nothing was changed\.$/),
+      "Change 1 of the access offer is not possible now: Team has already been taken. Nothing was changed.",
     ]);
     expect(await countRequests()).toBe(before);
   });

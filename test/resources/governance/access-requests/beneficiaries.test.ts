@@ -198,7 +198,8 @@ it("somebody in a team that would gain can't decide while the change is impossib
   const { id } = await makeRequest(requester, org.name, [projectGrant("write", team, project)]);
   await api.makeTeamProject(project, team, { access: "write" });
   expect([(await approve(member, id)).status, (await deny(member, id)).status]).toEqual([403, 403]);
-  const permissionsFor = async (caller: Member | Org["owner"]) => (await readRequest(caller, id)).attributes.permissions;
+  const permissionsFor = async (caller: Member | Org["owner"]) =>
+    (await readRequest(caller, id)).attributes.permissions;
   expect(await permissionsFor(member)).toMatchObject({ "can-approve": false, "can-deny": false });
   expect(await permissionsFor(org.owner)).toMatchObject({ "can-approve": true, "can-deny": true });
 });
