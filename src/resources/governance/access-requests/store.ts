@@ -1,9 +1,9 @@
 /** SQL of access requests. */
-import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { checkedStandingOf, type StandingRow } from "../../../access/organization.ts";
+import { checkedStandingOf, type OrganizationStanding } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { nowParameter } from "../../../database/now-parameter.ts";
 import type { AccessRequestTable } from "../../../database/schema/access-requests.ts";
@@ -36,24 +36,42 @@ import type { AccessRequestFacts } from "./rules.ts";
 const flag = (condition: RawBuilder<SqlBool>): RawBuilder<number> =>
   sql<number>`case when ${condition} then 1 else 0 end`;
 
-function requestQuery(tx: Tx, actor: Actor) {
+/** All but the effects, which can be large. */
+const listedColumns = [
+  "r.id",
+  "r.organizationId",
+  "r.requesterId",
+  "r.offerId",
+  "r.status",
+  "r.reason",
+  "r.changes",
+  "r.durationSeconds",
+  "r.lapsesAt",
+  "r.decidedAt",
+  "r.decidedById",
+  "r.decisionComment",
+  "r.rules",
+  "r.createdAt",
+  "r.version",
+] as const satisfies `r.${keyof AccessRequestTable}`[];
+
+function requestQuery(tx: Tx, actor: Actor, organizationId: Expression<string>, canMakeAll: RawBuilder<SqlBool>) {
   const principal = principalOf(actor);
   return tx.db
     .selectFrom("accessRequests as r")
     .innerJoin("organizations as o", openWithId("r.organizationId"))
-    .selectAll("r")
+    .select(listedColumns)
     .select(currentStatus.as("currentStatus"))
     .select(factsColumns)
-    .select(standingColumns(sql.ref("r.organizationId"), principal))
-    .select(accessVersionColumns(sql.ref("r.organizationId")))
+    .select(accessVersionColumns(organizationId))
     .select([
-      flag(meetsAllRequirements(tx.dialect, principal)).as("canMakeAll"),
+      flag(canMakeAll).as("canMakeAll"),
       flag(isLikelyBeneficiary(principal)).as("isBeneficiary"),
       flag(isInApproverTeam(principal)).as("isInApproverTeam"),
     ]);
 }
 
-interface RequestRow extends AccessRequestTable, OrganizationFacts, Omit<StandingRow, "organizationId"> {
+interface ListedRow extends Omit<AccessRequestTable, "effects">, OrganizationFacts {
   readonly currentStatus: string;
   readonly currentAccessVersion: number | null;
   readonly nextExpiresAt: string | null;
@@ -62,11 +80,14 @@ interface RequestRow extends AccessRequestTable, OrganizationFacts, Omit<Standin
   readonly isInApproverTeam: number;
 }
 
-function factsOf(actor: Actor, row: RequestRow): AccessRequestFacts {
-  const { changes, effects, rules, ...others } = row;
-  const standing = checkedStandingOf(actor, row);
+function factsOf(
+  actor: Actor,
+  standing: OrganizationStanding,
+  { changes, rules, ...row }: ListedRow,
+  effects: string | null = null,
+): AccessRequestFacts {
   return {
-    ...others,
+    ...row,
     standing,
     status: row.currentStatus as AccessRequestStatus,
     changes: JSON.parse(changes) as AccessRequestFacts["changes"],
@@ -86,11 +107,15 @@ export async function findRequest(
   id: string,
   lock: RowLock = false,
 ): Promise<AccessRequestFacts | undefined> {
-  const row = await requestQuery(tx, actor)
+  const principal = principalOf(actor);
+  const organizationId = sql.ref<string>("r.organizationId");
+  const row = await requestQuery(tx, actor, organizationId, meetsAllRequirements(tx.dialect, principal))
+    .select("r.effects")
+    .select(standingColumns(organizationId, principal))
     .where("r.id", "=", id)
     .modifyEnd(lockClause(tx.dialect, "r", lock))
     .executeTakeFirst();
-  return row && factsOf(actor, row as RequestRow);
+  return row && factsOf(actor, checkedStandingOf(actor, row), row, row.effects);
 }
 
 export interface RequestFilter {
@@ -125,7 +150,8 @@ export async function listRequestRows(
     );
   if (!organization.standing.owner) conditions.push(sql<SqlBool>`(r.requester_id = ${principal} or ${canDecide})`);
   const matching = sql<SqlBool>`${sql.join(conditions, sql` and `)}`;
-  const rows = requestQuery(tx, actor).where(matching);
+  // Without a reference to the row, so that the engines compute the access version once.
+  const rows = requestQuery(tx, actor, sql<string>`${organization.id}`, meets).where(matching);
   const counted = tx.db.selectFrom("accessRequests as r").select("r.id").where(matching);
   const found = await fetchPage(tx, {
     rows,
@@ -137,7 +163,7 @@ export async function listRequestRows(
     totals: { totalCount: countOf(counted) },
   });
   return {
-    requests: (found.rows as RequestRow[]).map((row) => factsOf(actor, row)),
+    requests: found.rows.map((row) => factsOf(actor, organization.standing, row)),
     totalCount: found.totals.totalCount,
   };
 }
@@ -167,26 +193,26 @@ export interface ReferencedMember {
   readonly usernameKey: string | null;
 }
 
-/** By user ids or names, and by membership ids. */
+/** By user ids or names, and by membership ids; each way uses its own index. */
 export async function findNamedMembers(
   tx: Tx,
   organizationId: string,
   users: readonly string[],
   membershipIds: readonly string[],
 ): Promise<ReferencedMember[]> {
-  return tx.db
-    .selectFrom("organizationMemberships as m")
-    .leftJoin("users as u", "u.id", "m.userId")
-    .select(["m.id as membershipId", "m.userId", "u.usernameKey"])
-    .where("m.organizationId", "=", organizationId)
-    .where((where) =>
-      where.or([
-        tx.dialect.isOneOf(sql.ref("m.id"), membershipIds),
-        tx.dialect.isOneOf(sql.ref("m.userId"), users),
-        tx.dialect.isOneOf(sql.ref("u.usernameKey"), users.map(fold)),
-      ]),
-    )
-    .execute();
+  const isNamed = (column: string, values: readonly string[]) => sql`
+    m.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref(column), values)}`;
+  const columns = sql`m.id as membership_id, m.user_id, u.username_key`;
+  const found = await sql<ReferencedMember>`
+    select ${columns} from organization_memberships as m left join users as u on u.id = m.user_id
+      where ${isNamed("m.id", membershipIds)}
+    union
+    select ${columns} from organization_memberships as m inner join users as u on u.id = m.user_id
+      where ${isNamed("m.userId", users)}
+    union
+    select ${columns} from users as u inner join organization_memberships as m on m.user_id = u.id
+      where ${isNamed("u.usernameKey", users.map(fold))}`.execute(tx.db);
+  return found.rows;
 }
 
 export interface RequestParties {

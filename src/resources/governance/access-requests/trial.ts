@@ -131,11 +131,13 @@ async function loadNamedMembers(
   for (const [position, members] of named.entries())
     if (members?.ids.some((id) => !known.has(id) && !known.has(fold(id)))) throw atChange(unseen(), position);
   const joining = new Set(
-    changes.flatMap((change) => (change.operation.method === "POST" ? (membersOf(change)?.ids ?? []) : [])),
+    changes.flatMap((change) =>
+      change.operation.method === "POST" ? (membersOf(change)?.ids ?? []).flatMap((id) => [id, fold(id)]) : [],
+    ),
   );
-  const isJoining = ({ membershipId, userId, usernameKey }: ReferencedMember) =>
-    [...joining].some((id) => id === membershipId || id === userId || fold(id) === usernameKey);
-  return found.filter(isJoining);
+  return found.filter(({ membershipId, userId, usernameKey }) =>
+    [membershipId, userId ?? "", usernameKey ?? ""].some((id) => joining.has(id)),
+  );
 }
 
 /** The position of the first change that the caller can't make itself. `canMakeAll`: of what exists no more, SQL knows. */
