@@ -33,12 +33,11 @@ import {
   deleteOfferRow,
   insertOffer,
   listOfferRows,
-  lockOrganizationOfOffer,
   replaceOfferTeams,
   updateOfferRow,
   visibleTeamsAmong,
 } from "./store.ts";
-import { loadOffer, takeOffer } from "./taking.ts";
+import { loadOffer, loadToWrite, takeOffer } from "./taking.ts";
 import { refuseUnlessAllowed } from "./writer.ts";
 
 export function accessOfferResource(parseChanges: ChangeParser): MountedResource<Context> {
@@ -67,8 +66,9 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
 
     async deleteAccessOffer({ context, params }) {
       await context.database.write(async (tx) => {
-        await lockOrganizationOfOffer(tx, params.accessOfferId);
-        const offer = authorizeOffer(await loadOffer(tx, context, params.accessOfferId), "can-destroy");
+        const { offer } = await loadToWrite(tx, context, params.accessOfferId, (found) =>
+          authorizeOffer(found, "can-destroy"),
+        );
         context.ifMatch.check(offer);
         await deleteOfferRow(tx, offer);
         await record(tx, context, { before: offer });
@@ -89,10 +89,9 @@ async function createOffer(
   organizationName: string,
   { attributes, relationships }: BodyOf<typeof accessOffers, { readonly body: "create" } & Operation>,
 ): Promise<AccessOfferView> {
-  const organization = authorizeOrganization(
-    await loadOrganization(tx, context, organizationName, "removal"),
-    "can-create-team",
-  );
+  await loadOrganization(tx, context, organizationName, "removal");
+  // Behind the lock: the caller's access may have changed while the statement above waited.
+  const organization = authorizeOrganization(await loadOrganization(tx, context, organizationName), "can-create-team");
   refuseShortLived(context);
   const changes = parseOfferedChanges(parseChanges, attributes.changes);
   const identity = { id: newId("access-offers"), organizationId: organization.id, createdAt: now() };
@@ -118,8 +117,7 @@ async function updateOffer(
   id: string,
   { attributes, relationships }: BodyOf<typeof accessOffers, { readonly body: "update" } & Operation>,
 ): Promise<AccessOfferView> {
-  await lockOrganizationOfOffer(tx, id);
-  const offer = authorizeOffer(await loadOffer(tx, context, id), "can-update");
+  const { offer, organization } = await loadToWrite(tx, context, id, (found) => authorizeOffer(found, "can-update"));
   context.ifMatch.check(offer);
   refuseShortLived(context);
   const sent = changesOf<AccessOfferView>(offer, changedOffer(attributes));
@@ -135,13 +133,7 @@ async function updateOffer(
     changed.nameKey !== offer.nameKey &&
     (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
   throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-  await refuseUnlessAllowed(
-    tx,
-    context,
-    { id: offer.organizationId, name: offer.organizationName },
-    changes,
-    changed.durationSecondsMax,
-  );
+  await refuseUnlessAllowed(tx, context, organization, changes, changed.durationSecondsMax);
   await updateOfferRow(tx, offer, requested);
   await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
   await record(tx, context, { before: offer, after: changed });

@@ -150,17 +150,6 @@ export async function deleteOfferRow(tx: Tx, offer: Granted<AccessOfferView, "ca
   await tx.db.deleteFrom("accessOffers").where("id", "=", offer.id).execute();
 }
 
-/** Locks the offer's organization against all other writes in it, before anything that the changes lock. */
-export async function lockOrganizationOfOffer(tx: Tx, id: string): Promise<void> {
-  await tx.db
-    .selectFrom("accessOffers as a")
-    .innerJoin("organizations as o", openWithId("a.organizationId"))
-    .select("o.id")
-    .where("a.id", "=", id)
-    .modifyEnd(tx.dialect.lockRows("o", "removal"))
-    .execute();
-}
-
 /** Undefined if the membership is not active. */
 export async function findTaker(tx: Tx, organizationId: string, userId: string): Promise<OfferTaker | undefined> {
   const row = await tx.db

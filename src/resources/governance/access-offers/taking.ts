@@ -1,6 +1,7 @@
 /** Takes an offer: a request with a copy of its changes, which break-glass access executes immediately. */
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, conflict, invalid, notFound } from "../../../kernel/errors.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
 import type { Context } from "../../shared/context.ts";
@@ -12,13 +13,29 @@ import { createRequestFromOffer, executeBreakGlass } from "../access-requests/wr
 import { changesFor, parseStoredChanges } from "./changes.ts";
 import type { AccessOfferView } from "./definition.ts";
 import { authorizeTaking, type OfferChanges } from "./rules.ts";
-import { findOffer, findOfferWriter, findTaker, lockOrganizationOfOffer } from "./store.ts";
+import { findOffer, findOfferWriter, findTaker } from "./store.ts";
 
 /** Throws `not-found`. */
 export async function loadOffer(tx: Tx, { actor }: Context, id: string): Promise<AccessOfferView> {
   const offer = await findOffer(tx, actor, id);
   if (offer === undefined) throw notFound("access offer");
   return offer;
+}
+
+/**
+ * Locks the organization against all other writes in it, before anything that the changes lock. Authorizes before the lock, so that only
+ * callers with access make others wait, and behind it, because their access may have changed meanwhile.
+ */
+export async function loadToWrite<Offer extends AccessOfferView>(
+  tx: Tx,
+  context: Context,
+  id: string,
+  authorize: (offer: AccessOfferView) => Offer,
+): Promise<{ readonly offer: Offer; readonly organization: OrganizationView }> {
+  const { organizationName } = authorize(await loadOffer(tx, context, id));
+  const organization = await loadOrganization(tx, context, organizationName, "removal");
+  const offer = authorize(await loadOffer(tx, context, id));
+  return { offer, organization: { ...organization, standing: offer.standing } };
 }
 
 interface TakeInput {
@@ -34,15 +51,13 @@ export async function takeOffer(
   id: string,
   { reason, "duration-seconds": sent }: TakeInput,
 ): Promise<AccessRequestView> {
-  await lockOrganizationOfOffer(tx, id);
-  const offer = authorizeTaking(await loadOffer(tx, context, id));
+  const { offer, organization } = await loadToWrite(tx, context, id, authorizeTaking);
   if (offer.enabled === 0)
     throw conflict(
       "The access offer is disabled. Ask somebody who manages offers to enable it, or request the access.",
     );
   const durationSeconds = sent ?? offer.durationSecondsMax;
   if (durationSeconds > offer.durationSecondsMax) throw invalid([tooLong(offer.durationSecondsMax)]);
-  const organization = await loadOrganization(tx, context, offer.organizationName);
   const executor = await findOfferWriter(tx, offer, offer.organizationName);
   if (executor === undefined) throw offerWriterMissing(offer.name);
   const offered = {

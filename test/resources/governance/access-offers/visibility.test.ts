@@ -1,8 +1,10 @@
-/** Who sees access offers, and which of their teams. */
-import { beforeAll, describe, expect, it } from "vitest";
+/** Who sees access offers, and which of their teams; what callers without that access can't do while others write. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import type { Tx } from "../../../../src/database/database.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { data, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
-import { makeOffer, offersOf, seatIn, teamsNamed } from "../../../support/offers.ts";
+import { makeOffer, offer, offersOf, seatIn, takeBody, teamsNamed } from "../../../support/offers.ts";
 
 const api = useApi();
 let org: Org;
@@ -28,6 +30,52 @@ beforeAll(async () => {
 const linkOf = (made: Json) => `/access-offers/${made.id}`;
 const patch = (caller: Caller, made: Json, attributes: object, relationships?: object) =>
   caller.patch(linkOf(made), resource("access-offers", attributes, relationships));
+
+/** Runs `work` while another transaction has the organization locked, which then does `before` and commits. */
+async function whileLocked<Result>(id: string, work: () => Promise<Result>, before?: (tx: Tx) => Promise<unknown>) {
+  const [locked, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = api.database.write(async (tx) => {
+    const row = tx.db.selectFrom("organizations as o").select("o.id").where("o.id", "=", id);
+    await row.modifyEnd(tx.dialect.lockRows("o", "removal")).execute();
+    locked.resolve();
+    await done.promise;
+    await before?.(tx);
+  });
+  await locked.promise;
+  const working = work();
+  if (before === undefined) await working.finally(done.resolve);
+  else await sleep(500).then(done.resolve);
+  await holding;
+  return working;
+}
+
+describe("while the organization is locked", () => {
+  it.runIf(inject("engine") === "postgres")("404 without waiting: callers who can't see the offer", async () => {
+    const made = await makeOffer(org.owner, org.name, [seatIn(onCall.id)], [developers.id]);
+    const stranger = await api.makeUser();
+    const answers = await whileLocked(org.id, () =>
+      Promise.all([
+        patch(stranger, made, { description: "mine" }),
+        stranger.delete(linkOf(made)),
+        stranger.post(`${linkOf(made)}/actions/take`, takeBody()),
+      ]),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+  });
+
+  it("403: an owner whom the other transaction removes from the team creates no offer", async () => {
+    const leaver = await api.makeHolder(org.name, "manage-membership");
+    const joining = { data: [{ type: "users", id: leaver.id }] };
+    expect((await org.owner.post(`/teams/${org.ownersTeamId}/relationships/users`, joining)).status).toBe(204);
+    const answer = await whileLocked(
+      org.id,
+      () => leaver.post(offersOf(org.name), offer([seatIn(onCall.id)], [developers.id])),
+      ({ db }) =>
+        db.deleteFrom("teamMembers").where("userId", "=", leaver.id).where("teamId", "=", org.ownersTeamId).execute(),
+    );
+    expect(answer.status).toBe(403);
+  });
+});
 
 describe("seeing offers", () => {
   let made: Json;
