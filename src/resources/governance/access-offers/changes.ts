@@ -1,4 +1,4 @@
-/** Validates an offer's changes, and puts the person who takes it in the place of the placeholder. Pure. */
+/** Validates an offer's changes, and replaces the placeholder by the person who takes it. Pure. */
 import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { type ChangeParser, type ParsedChange, pointerOf } from "../../sharing/access-previews/changes.ts";
@@ -49,7 +49,7 @@ export function parseStoredChanges(parse: ChangeParser, changes: OfferChanges): 
 /** Where members of a team are listed, and below them, the placeholder can only be an id. */
 function misplacedPlaceholders({ path, body }: OfferChanges[number]): Fault[] {
   const isSeats = /\/relationships\/(users|organization-memberships)$/.test(path);
-  const detail = `'${takerPlaceholder}' can only stand in the place of a user or membership id: in /data/0/id of the members to add to a team`;
+  const detail = `'${takerPlaceholder}' can only be sent instead of a user or membership id: in /data/0/id of the members to add to a team`;
   const inPath = path.split("/").includes(takerPlaceholder) ? [{ pointer: "/path", detail }] : [];
   const inBody = placesOf(body, "/body")
     .filter((pointer) => !(isSeats && /^\/body\/data\/\d+\/id$/.test(pointer)))

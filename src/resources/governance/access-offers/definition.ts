@@ -33,7 +33,7 @@ export const approverTeamsMax = 20;
 const durationSecondsMin = 300;
 const durationSecondsLimit = 604_800;
 
-/** In the place of a user or membership id in an offer's changes. */
+/** Instead of a user or membership id in an offer's changes. */
 export const takerPlaceholder = "$user";
 
 const name = text({ min: 1, max: 90, pattern: /\S/, sentence: "can't be blank" });
@@ -87,7 +87,7 @@ export const accessOffers = defineResource<AccessOfferView>()(({ required, optio
         .min(1, { error: "must contain at least one change" })
         .max(changesMax, { error: `can't have more than ${changesMax} items` })
         .refine(areStorable, { error: storableSentence }),
-      `The changes, each a POST that creates a grant or adds members to a team. The string \`${takerPlaceholder}\` in the place of a user or membership id stands for the person who takes the offer.`,
+      `The changes, each a POST that creates a grant or adds members to a team. The string \`${takerPlaceholder}\`, sent instead of a user or membership id, stands for the person who takes the offer.`,
       { column: false, from: (offer) => JSON.parse(offer.changes) as object[] },
     ),
     "duration-seconds-max": required(
@@ -184,9 +184,7 @@ export const accessOffers = defineResource<AccessOfferView>()(({ required, optio
       summary: "Take an access offer: request its changes, or make them immediately if it needs no approval",
       needs: "a user who is a member of an eligible team",
       body: {
-        custom: z.object({
-          data: z.object({ type: z.enum(["access-offers", "access-requests"]), attributes: takeAttributes }),
-        }),
+        custom: z.object({ data: z.object({ type: z.literal("access-offers"), attributes: takeAttributes }) }),
       },
       answer: "created",
       mayWarn: true,

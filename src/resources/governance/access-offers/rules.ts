@@ -1,4 +1,4 @@
-/** Pure rules of access offers. */
+/** Pure checks of access offers, and their rows. */
 import { type Actor, actorId } from "../../../access/actor.ts";
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds } from "../../../access/permissions/organization.ts";

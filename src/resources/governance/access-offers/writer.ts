@@ -4,7 +4,7 @@ import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { atChange, isDenial } from "../../sharing/access-previews/apply-changes.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
-import { findMissingReferences } from "../../sharing/access-previews/evaluation.ts";
+import { loadReferences } from "../../sharing/access-previews/evaluation.ts";
 import type { Context } from "../../shared/context.ts";
 import type { OfferOfRequest } from "../../shared/hooks.ts";
 import { asStored } from "../access-requests/changes.ts";
@@ -32,7 +32,8 @@ async function refuseOtherOrganizations(
   organization: Pick<OrganizationView, "id" | "name">,
   changes: readonly ParsedChange[],
 ): Promise<void> {
-  const [position] = await findMissingReferences(tx, organization, changes);
+  const { missing } = await loadReferences(tx, organization, changes);
+  const [position] = missing;
   if (position !== undefined) throw atChange(notFound("team, project or workspace"), position);
 }
 

@@ -11,7 +11,7 @@ export interface Beneficiaries {
   readonly userIds: ReadonlySet<string>;
 }
 
-interface HeldAccess {
+interface GrantedAccess {
   readonly mask: Mask;
   readonly ends: string;
 }
@@ -19,11 +19,11 @@ interface HeldAccess {
 const endOf = ({ expiresAt }: { readonly expiresAt: string | null }): string => expiresAt ?? neverExpires;
 
 /** A team's access to one target, as records with an end. */
-type HeldAccessOn = (teamId: string, workspaceId: string) => readonly HeldAccess[];
+type GrantsOn = (teamId: string, workspaceId: string) => readonly GrantedAccess[];
 
-function holdings(snapshot: AccessSnapshot) {
-  const onProjects = new Map<string, HeldAccess>();
-  const onWorkspaces = new Map<string, HeldAccess>();
+function grantsIn(snapshot: AccessSnapshot) {
+  const onProjects = new Map<string, GrantedAccess>();
+  const onWorkspaces = new Map<string, GrantedAccess>();
   const projectOf = new Map<string, string>();
   for (const row of snapshot.records.onProjects)
     onProjects.set(`${row.teamId} ${row.projectId}`, { mask: row.permissions, ends: endOf(row) });
@@ -38,47 +38,49 @@ function holdings(snapshot: AccessSnapshot) {
   );
   return { onProjects, onWorkspaces, projectOf, organization, managingTokens };
 }
-type Holdings = ReturnType<typeof holdings>;
+type Grants = ReturnType<typeof grantsIn>;
 
 const recordsOn =
-  ({ onProjects, onWorkspaces, projectOf }: Holdings, otherwise: Holdings): HeldAccessOn =>
+  ({ onProjects, onWorkspaces, projectOf }: Grants, otherSnapshot: Grants): GrantsOn =>
   (teamId, workspaceId) => {
-    const projectId = projectOf.get(workspaceId) ?? otherwise.projectOf.get(workspaceId) ?? "";
+    const projectId = projectOf.get(workspaceId) ?? otherSnapshot.projectOf.get(workspaceId) ?? "";
     const records = [onProjects.get(`${teamId} ${projectId}`), onWorkspaces.get(`${teamId} ${workspaceId}`)];
     return records.filter((record) => record !== undefined);
   };
 
 /** Whether `record` gives something that the others don't give for as long. */
-const exceeds = ({ mask, ends }: HeldAccess, others: readonly HeldAccess[], always: Mask): boolean =>
-  (mask & ~others.filter((other) => other.ends >= ends).reduce((sum, other) => sum | other.mask, always)) !== 0;
+function exceeds({ mask, ends }: GrantedAccess, others: readonly GrantedAccess[], organizationWideMask: Mask): boolean {
+  const lasting = others.filter((other) => other.ends >= ends);
+  return (mask & ~lasting.reduce((sum, other) => sum | other.mask, organizationWideMask)) !== 0;
+}
 
-function doesTeamGain(teamId: string, before: Holdings, after: Holdings, movedIds: readonly string[]): boolean {
+function doesTeamGain(teamId: string, before: Grants, after: Grants, movedIds: readonly string[]): boolean {
   const [accessBefore, accessAfter] = [before, after].map(({ organization }) => organization.get(teamId) ?? 0) as [
     Mask,
     Mask,
   ];
   if ((accessAfter & ~accessBefore) !== 0) return true;
   if (after.managingTokens.has(teamId) && !before.managingTokens.has(teamId)) return true;
-  const always = organizationWideMaskOf(accessBefore);
-  const keysOf = (records: ReadonlyMap<string, HeldAccess>) =>
+  const organizationWideMask = organizationWideMaskOf(accessBefore);
+  const keysOf = (records: ReadonlyMap<string, GrantedAccess>) =>
     [...records.keys()].flatMap((key) => (key.startsWith(`${teamId} `) ? [key.slice(teamId.length + 1)] : []));
   const gainsOnProject = keysOf(after.onProjects).some((projectId) => {
     const key = `${teamId} ${projectId}`;
     const [now, earlier] = [after.onProjects.get(key), before.onProjects.get(key)];
-    return now !== undefined && exceeds(now, earlier === undefined ? [] : [earlier], always);
+    return now !== undefined && exceeds(now, earlier === undefined ? [] : [earlier], organizationWideMask);
   });
   if (gainsOnProject) return true;
-  const [heldBefore, heldAfter] = [recordsOn(before, after), recordsOn(after, before)];
+  const [recordsBefore, recordsAfter] = [recordsOn(before, after), recordsOn(after, before)];
   return [...keysOf(after.onWorkspaces), ...movedIds].some((workspaceId) => {
-    const others = heldBefore(teamId, workspaceId);
-    return heldAfter(teamId, workspaceId).some((record) => exceeds(record, others, always));
+    const others = recordsBefore(teamId, workspaceId);
+    return recordsAfter(teamId, workspaceId).some((record) => exceeds(record, others, organizationWideMask));
   });
 }
 
 export function beneficiariesOf({ affected, before }: EvaluationStart, { after }: EvaluationEnd): Beneficiaries {
-  const [held, holding] = [holdings(before), holdings(after)];
+  const [grantsBefore, grantsAfter] = [grantsIn(before), grantsIn(after)];
   const movedIds = after.movingWorkspaces.map(({ workspaceId }) => workspaceId);
-  const teamIds = affected.teamIds.filter((id) => doesTeamGain(id, held, holding, movedIds));
+  const teamIds = affected.teamIds.filter((id) => doesTeamGain(id, grantsBefore, grantsAfter, movedIds));
   const seats = new Map(before.memberships.map((seat) => [`${seat.teamId} ${seat.userId}`, seat]));
   const isAffected = new Set(affected.teamIds);
   const joined = after.memberships.filter((seat) => {

@@ -50,10 +50,11 @@ export const otherAttributeFaults = (changes: readonly ParsedChange[]): Fault[] 
       }));
   });
 
-interface GrantInput {
-  readonly attributes: { readonly expiresAt?: string | null };
+/** The handlers' inputs. */
+export interface GrantInput {
+  readonly attributes: { readonly access?: string; readonly expiresAt?: string | null };
 }
-interface SeatInput {
+export interface SeatInput {
   readonly meta?: { readonly expiresAt?: string | null | undefined };
 }
 

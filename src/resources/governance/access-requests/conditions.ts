@@ -37,7 +37,7 @@ export const isLikelyBeneficiary = (principal: PrincipalExpression): RawBuilder<
   ${party(partyRoles.beneficiaryUser, sql`= ${principal}`)}
   or ${party(partyRoles.beneficiaryTeam, sql`in ${actorTeams(organizationId, principal)}`)})`;
 
-/** A team that the offer names no more can't approve; the teams of a deleted offer still see and deny its requests. */
+/** Teams removed from the offer can't approve. If the offer was deleted, its former approver teams can still see and deny its requests. */
 const currentApproverTeams = sql`(
   select named.team_id from access_offer_teams as named where named.access_offer_id = r.offer_id and named.kind = 'approver'
   union all select gone.subject_id from access_request_parties as gone

@@ -10,10 +10,11 @@ import type { AccessChangeRequest } from "../../sharing/access-previews/changes.
 import {
   accessChange,
   accessDifference,
-  type HiddenCounts,
+  type DescribedEffects,
   hiddenCounts,
+  matchedRule,
   shownDifferences,
-  type SubjectDifference,
+  shownRule,
 } from "../../sharing/access-previews/definition.ts";
 import type { RuleMatch } from "../../shared/hooks.ts";
 
@@ -27,13 +28,6 @@ export type AccessRequestStatus = (typeof requestStatuses)[number];
 const requestPermissionNames = ["can-approve", "can-deny", "can-withdraw"] as const;
 export type AccessRequestPermissions = Readonly<Record<(typeof requestPermissionNames)[number], boolean>>;
 
-export interface RequestEffects {
-  readonly gains: readonly SubjectDifference[];
-  readonly losses: readonly SubjectDifference[];
-  readonly unseenGains: HiddenCounts;
-  readonly unseenLosses: HiddenCounts;
-}
-
 export interface AccessRequestView
   extends Omit<AccessRequestTable, "status" | "changes" | "effects" | "rules">, OrganizationFacts {
   readonly standing: OrganizationStanding;
@@ -41,7 +35,7 @@ export interface AccessRequestView
   readonly changes: readonly AccessChangeRequest[];
   readonly accessVersion: string;
   /** Null in lists, and where nothing was applied and nothing can be. */
-  readonly effects: RequestEffects | null;
+  readonly effects: DescribedEffects | null;
   readonly rules: readonly RuleMatch[];
   readonly permissions: AccessRequestPermissions;
 }
@@ -55,14 +49,12 @@ const effects = z
   })
   .nullable();
 
-const shownEffects = ({ gains, losses, unseenGains, unseenLosses }: RequestEffects) => ({
+const shownEffects = ({ gains, losses, unseenGains, unseenLosses }: DescribedEffects) => ({
   gains: shownDifferences(gains),
   losses: shownDifferences(losses),
   "unseen-gains": unseenGains,
   "unseen-losses": unseenLosses,
 });
-
-const matchedRule = z.object({ id: z.string(), name: z.string(), message: z.string(), enforcement: z.string() });
 
 /** They are stored as sent, and every list contains them. */
 const changesBytesMax = 65_536;
@@ -90,7 +82,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
   attributes: {
     status: readOnly(
       oneOf(requestStatuses),
-      "`pending`, then one of the others for good. `lapsed`: nobody decided before `lapses-at`.",
+      "`pending` until a decision; every other value is final. `lapsed`: nobody decided before `lapses-at`.",
     ),
     reason: requiredFixed(sentence, "Why the access is needed."),
     changes: requiredFixed(
@@ -108,7 +100,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       { default: null },
     ),
     "created-at": readOnly(timestamp(), "When the request was created."),
-    "lapses-at": readOnly(timestamp(), "Until when it can be decided."),
+    "lapses-at": readOnly(timestamp(), "When the request lapses if nobody decides."),
     "decided-at": readOnly(timestamp().nullable(), "When it was approved, denied or withdrawn."),
     "decision-comment": readOnly(text().nullable(), "The comment of the user who decided."),
     "access-version": readOnly(
@@ -125,7 +117,7 @@ export const accessRequests = defineResource<AccessRequestView>()(({ requiredFix
       z.array(matchedRule),
       "The access rules that match the changes. In lists, those that matched when the request was created or decided.",
       {
-        from: (request) => request.rules.map(({ rule, message }) => ({ ...rule, message })),
+        from: (request) => request.rules.map(shownRule),
         audited: false,
       },
     ),

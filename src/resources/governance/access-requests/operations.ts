@@ -130,12 +130,9 @@ async function decidedView(context: Context, facts: AccessRequestFacts): Promise
   const { storedEffects, organizationId, standing } = facts;
   const permissions = permissionsOn(context.actor, facts, false);
   if (storedEffects === null) return viewOf(facts, permissions);
-  const organization = { id: organizationId, standing } as OrganizationView;
-  return viewOf(
-    facts,
-    permissions,
-    await describeStored(context.database.reader, context.actor, organization, storedEffects),
-  );
+  const organization = { id: organizationId, standing };
+  const effects = await describeStored(context.database.reader, context.actor, organization, storedEffects);
+  return viewOf(facts, permissions, effects);
 }
 
 async function loadRequest(tx: Tx, context: Context, id: string): Promise<AccessRequestFacts> {

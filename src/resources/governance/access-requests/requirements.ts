@@ -13,7 +13,7 @@ import { ownersBit } from "../../../access/reach.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import type { EvaluationEnd, EvaluationStart } from "../../sharing/access-previews/evaluation.ts";
-import { kindOf } from "./changes.ts";
+import { type GrantInput, kindOf, type SeatInput } from "./changes.ts";
 
 export interface Requirement {
   /** `team`: can see it. `team-access`: has all that the team gives. Otherwise: has the permissions of the mask. */
@@ -34,13 +34,7 @@ const movesInto = maskOf({ settings: "read", move: true });
 
 type Target = "project" | "workspace";
 
-interface RequestedGrant {
-  readonly attributes: { readonly access?: string; readonly expiresAt?: string | null };
-}
-interface RequestedSeat {
-  readonly meta?: { readonly expiresAt?: string | null | undefined };
-}
-interface RequestedTeam {
+interface TeamInput {
   readonly attributes: { readonly organizationAccess?: object };
 }
 
@@ -71,9 +65,9 @@ function requirementsOfChange(change: ParsedChange, start: EvaluationStart, end:
   const [first, second] = references.map(({ id }) => id);
   switch (kindOf(change)) {
     case "POST /team-projects":
-      return newGrant("project", first, second, input as RequestedGrant, end);
+      return newGrant("project", first, second, input as GrantInput, end);
     case "POST /team-workspaces":
-      return newGrant("workspace", first, second, input as RequestedGrant, end);
+      return newGrant("workspace", first, second, input as GrantInput, end);
     case "PATCH /team-projects/:team_project_id":
     case "DELETE /team-projects/:team_project_id":
       return changedGrant("project", first, start, end);
@@ -84,13 +78,13 @@ function requirementsOfChange(change: ParsedChange, start: EvaluationStart, end:
     case "POST /teams/:team_id/relationships/organization-memberships":
       return [
         ...ofTeam(params["teamId"], "manage-membership", start),
-        needs("team-access", params["teamId"] ?? "", 0, latestEnd(input as readonly RequestedSeat[])),
+        needs("team-access", params["teamId"] ?? "", 0, latestEnd(input as readonly SeatInput[])),
       ];
     case "DELETE /teams/:team_id/relationships/users":
     case "DELETE /teams/:team_id/relationships/organization-memberships":
       return ofTeam(params["teamId"], "manage-membership", start);
     case "PATCH /teams/:team_id":
-      return changedTeam(params["teamId"] ?? "", (input as RequestedTeam).attributes, start, end);
+      return changedTeam(params["teamId"] ?? "", (input as TeamInput).attributes, start, end);
     case "DELETE /teams/:team_id":
       return ofTeam(params["teamId"], "manage-teams", start);
     case "DELETE /organization-memberships/:membership_id":
@@ -104,7 +98,7 @@ function newGrant(
   kind: Target,
   teamId = "",
   targetId = "",
-  { attributes }: RequestedGrant,
+  { attributes }: GrantInput,
   { after }: EvaluationEnd,
 ): Requirement[] {
   return [
@@ -149,7 +143,7 @@ function ofTeam(teamId = "", permission: "manage-teams" | "manage-membership", {
   return [needs("team", teamId, 0), needs("organization", "", mask)];
 }
 
-const latestEnd = (members: readonly RequestedSeat[]): string =>
+const latestEnd = (members: readonly SeatInput[]): string =>
   members
     .map(({ meta }) => meta?.expiresAt ?? neverExpires)
     .toSorted()
@@ -157,7 +151,7 @@ const latestEnd = (members: readonly RequestedSeat[]): string =>
 
 function changedTeam(
   teamId: string,
-  { organizationAccess }: RequestedTeam["attributes"],
+  { organizationAccess }: TeamInput["attributes"],
   start: EvaluationStart,
   { after }: EvaluationEnd,
 ): Requirement[] {

@@ -1,9 +1,10 @@
-/** Pure rules of access requests: who sees and decides them, and why not. */
+/** Pure checks of access requests: who sees and decides them, and why not. */
 import type { Actor } from "../../../access/actor.ts";
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { type AppError, conflict, forbidden } from "../../../kernel/errors.ts";
 import type { NotifiedRequest } from "../../shared/hooks.ts";
-import type { AccessRequestPermissions, AccessRequestView, RequestEffects } from "./definition.ts";
+import type { AccessRequestPermissions, AccessRequestView } from "./definition.ts";
+import type { DescribedEffects } from "../../sharing/access-previews/definition.ts";
 import type { StoredEffects } from "./stored-effects.ts";
 
 /** A request with what decides about the caller's permissions. */
@@ -39,7 +40,7 @@ export function permissionsOn(
   return { "can-approve": decides, "can-deny": decides, "can-withdraw": isPending && isRequester };
 }
 
-/** By what SQL knows, for lists. */
+/** From the stored requirements, for lists. */
 export const likelyPermissions = (actor: Actor, request: AccessRequestFacts): AccessRequestPermissions =>
   permissionsOn(actor, request, (request.canMakeAll || request.isInApproverTeam) && !request.isBeneficiary);
 
@@ -53,7 +54,7 @@ export function viewOf(
     ...request
   }: AccessRequestFacts,
   permissions: AccessRequestPermissions,
-  effects: RequestEffects | null = null,
+  effects: DescribedEffects | null = null,
 ): AccessRequestView {
   return { ...request, permissions, effects };
 }

@@ -18,6 +18,7 @@ import { standingColumns } from "../../shared/grants/reads.ts";
 import { lockClause, type RowLock } from "../../shared/locks.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { rowBatches } from "../../shared/row-batches.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { accessVersionColumns, accessVersionText } from "../../sharing/access-previews/reads.ts";
 import {
@@ -221,13 +222,7 @@ export interface RequestParties {
   readonly approverTeamIds: readonly string[];
 }
 
-/** The engines limit the parameters of a statement, and 20 changes can name 1,000 people or workspaces each. */
-const rowsPerInsert = 1000;
-
-function* pagesOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
-  for (let from = 0; from < rows.length; from += rowsPerInsert) yield rows.slice(from, from + rowsPerInsert);
-}
-
+/** 64 KiB of changes can name more than 1,000 people. */
 export async function insertRequest(
   tx: Tx,
   _by: Granted<OrganizationView, "can-traverse">,
@@ -238,13 +233,13 @@ export async function insertRequest(
   const { id: requestId, organizationId } = row;
   await tx.db.insertInto("accessRequests").values(row).execute();
   const required = requirements.map((requirement, number) => ({ organizationId, requestId, number, ...requirement }));
-  for (const page of pagesOf(required)) await tx.db.insertInto("accessRequestRequirements").values(page).execute();
+  for (const batch of rowBatches(required)) await tx.db.insertInto("accessRequestRequirements").values(batch).execute();
   const parties = [
     ...beneficiaryUserIds.map((subjectId) => ({ role: partyRoles.beneficiaryUser, subjectId })),
     ...beneficiaryTeamIds.map((subjectId) => ({ role: partyRoles.beneficiaryTeam, subjectId })),
     ...approverTeamIds.map((subjectId) => ({ role: partyRoles.approverTeam, subjectId })),
   ].map((party) => ({ organizationId, requestId, ...party }));
-  for (const page of pagesOf(parties)) await tx.db.insertInto("accessRequestParties").values(page).execute();
+  for (const batch of rowBatches(parties)) await tx.db.insertInto("accessRequestParties").values(batch).execute();
 }
 
 export async function updateRequest(

@@ -8,12 +8,16 @@ import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { hasProjectGrant } from "../../shared/grants/reads.ts";
-import { namedMax, type PermissionShare, type SubjectDifference } from "../../sharing/access-previews/definition.ts";
+import {
+  type DescribedEffects,
+  namedMax,
+  type PermissionShare,
+  type SubjectDifference,
+} from "../../sharing/access-previews/definition.ts";
 import { effectsOnAll } from "../../sharing/access-previews/described-effects.ts";
 import { isEmptyEffect, type PermissionGroup, type PreviewEffect } from "../../sharing/access-previews/effects.ts";
 import type { PreviewSubject, SnapshotComparison } from "../../sharing/access-previews/snapshots.ts";
 import { firstInProjects } from "../../sharing/access-previews/reads.ts";
-import type { RequestEffects } from "./definition.ts";
 
 interface StoredShare {
   readonly permissions: readonly string[];
@@ -37,7 +41,7 @@ export interface StoredEffects {
   }[];
 }
 
-/** More than are named, because readers may not see the first. */
+/** More than are shown, because a reader may not be allowed to see the first ones. */
 const storedIdsMax = 50;
 const searchedProjectsMax = 5;
 
@@ -79,7 +83,7 @@ interface VisibleNameRow {
 async function visibleNames(
   tx: Tx,
   actor: Actor,
-  organization: OrganizationView,
+  organization: Pick<OrganizationView, "id" | "standing">,
   { effects, subjects }: StoredEffects,
 ): Promise<ReadonlyMap<string, string>> {
   const sides = effects.flatMap(({ gains, losses }) => [gains, losses]);
@@ -110,7 +114,10 @@ async function visibleNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-function readableProject({ id, standing }: OrganizationView, principal: string): RawBuilder<SqlBool> {
+function readableProject(
+  { id, standing }: Pick<OrganizationView, "id" | "standing">,
+  principal: string,
+): RawBuilder<SqlBool> {
   const bit = permissionBit("settings", "read");
   if ((standing.organizationWideMask & bit) !== 0) return sql<SqlBool>`1 = 1`;
   return hasProjectGrant(sql`${id}`, sql.ref("p.id"), principal, bit);
@@ -119,9 +126,9 @@ function readableProject({ id, standing }: OrganizationView, principal: string):
 export async function describeStored(
   tx: Tx,
   actor: Actor,
-  organization: OrganizationView,
+  organization: Pick<OrganizationView, "id" | "standing">,
   stored: StoredEffects,
-): Promise<RequestEffects> {
+): Promise<DescribedEffects> {
   const names = await visibleNames(tx, actor, organization, stored);
   const share = ({ permissions, count, ids }: StoredShare): PermissionShare => {
     const named = ids.flatMap((id) => (names.has(id) ? [{ id, name: names.get(id) ?? "" }] : []));

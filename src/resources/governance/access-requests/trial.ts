@@ -91,7 +91,7 @@ export function tryChanges(
   });
 }
 
-/** As `tryChanges`, for new changes. Throws `not-found` for what the caller can't see, and `invalid` for what no body may contain. */
+/** As `tryChanges`, for new changes. Throws `not-found` for what the caller can't see, and `invalid` for attributes that the change's own route refuses. */
 export async function tryNewChanges(
   tx: Tx,
   context: Context,
@@ -140,7 +140,7 @@ async function loadNamedMembers(
   );
 }
 
-/** The position of the first change that the caller can't make itself. `canMakeAll`: of what exists no more, SQL knows. */
+/** The position of the first change that the caller can't make itself. `canMakeAll` comes from SQL and decides where the resource was deleted. */
 export function firstDenied(
   { results, positions }: RequestTrial,
   canMakeAll: boolean,

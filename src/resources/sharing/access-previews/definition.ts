@@ -13,7 +13,7 @@ export interface PreviewedChange {
   readonly allowed: boolean;
   /** The error of the change's own route. */
   readonly refusal: string | null;
-  readonly rules: readonly (RuleMatch["rule"] & Pick<RuleMatch, "message">)[];
+  readonly rules: readonly z.infer<typeof matchedRule>[];
 }
 
 /** `named`: the first targets that the caller can see. */
@@ -35,32 +35,37 @@ export interface HiddenCounts {
   readonly users: number;
 }
 
-export interface PreviewView {
-  readonly id: string;
-  readonly organizationName: string;
-  readonly accessVersion: string;
-  readonly applied: boolean;
-  readonly allowed: boolean;
-  readonly changes: readonly PreviewedChange[];
+export interface DescribedEffects {
   readonly gains: readonly SubjectDifference[];
   readonly losses: readonly SubjectDifference[];
   readonly unseenGains: HiddenCounts;
   readonly unseenLosses: HiddenCounts;
 }
 
+export interface PreviewView extends DescribedEffects {
+  readonly id: string;
+  readonly organizationName: string;
+  readonly accessVersion: string;
+  readonly applied: boolean;
+  readonly allowed: boolean;
+  readonly changes: readonly PreviewedChange[];
+}
+
+export const matchedRule = z.object({
+  id: z.string(),
+  name: z.string(),
+  message: z.string(),
+  enforcement: z.enum(["forbid", "approval", "advise"]),
+});
+
+export const shownRule = ({ rule, message }: RuleMatch): z.infer<typeof matchedRule> => ({ ...rule, message });
+
 const previewedChange = z.object({
   method: z.string(),
   path: z.string(),
   allowed: z.boolean(),
   refusal: z.string().nullable(),
-  rules: z.array(
-    z.object({
-      id: z.string(),
-      name: z.string(),
-      message: z.string(),
-      enforcement: z.enum(["forbid", "approval", "advise"]),
-    }),
-  ),
+  rules: z.array(matchedRule),
 });
 
 const share = z.object({

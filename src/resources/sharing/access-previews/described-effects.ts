@@ -4,17 +4,10 @@ import type { Tx } from "../../../database/database.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HiddenCounts, SubjectDifference } from "./definition.ts";
+import type { DescribedEffects, HiddenCounts } from "./definition.ts";
 import { effectsOn, isEmptyEffect, type PreviewEffects } from "./effects.ts";
 import { nameEffects, type SubjectEffect } from "./naming.ts";
 import type { PreviewSubject, SnapshotComparison } from "./snapshots.ts";
-
-export interface DescribedEffects {
-  readonly gains: readonly SubjectDifference[];
-  readonly losses: readonly SubjectDifference[];
-  readonly unseenGains: HiddenCounts;
-  readonly unseenLosses: HiddenCounts;
-}
 
 /** `isApplied`: the statements see access after the changes. */
 export async function describeEffects(

@@ -37,13 +37,7 @@ export async function startEvaluation(
   organization: OrganizationView,
   changes: readonly ParsedChange[],
 ): Promise<EvaluationStart> {
-  const referenced = await findReferenced(
-    tx,
-    organization.id,
-    changes.flatMap(({ references }) => references.map(({ id }) => id)),
-    changes.flatMap(({ moves }) => moves?.name ?? []),
-  );
-  const missing = unknownReferencePositions(organization, changes, referenced);
+  const { referenced, missing } = await loadReferences(tx, organization, changes);
   const existing = changes.filter((_, position) => !missing.has(position));
   const affected = await affectedScopeOf(tx, organization, existing, referenced);
   const before = await takeSnapshot(tx, context, organization, affected);
@@ -66,15 +60,15 @@ export async function finishEvaluation(
   return { after, comparison: compareSnapshots(organization, affected, before, after, callerId) };
 }
 
-/** Positions of changes that name something outside of the organization. */
-export async function findMissingReferences(
+export async function loadReferences(
   tx: Tx,
   organization: Pick<OrganizationView, "id" | "name">,
   changes: readonly ParsedChange[],
-): Promise<ReadonlySet<number>> {
+): Promise<Pick<EvaluationStart, "referenced" | "missing">> {
   const ids = changes.flatMap(({ references }) => references.map(({ id }) => id));
   const names = changes.flatMap(({ moves }) => moves?.name ?? []);
-  return unknownReferencePositions(organization, changes, await findReferenced(tx, organization.id, ids, names));
+  const referenced = await findReferenced(tx, organization.id, ids, names);
+  return { referenced, missing: unknownReferencePositions(organization, changes, referenced) };
 }
 
 function unknownReferencePositions(

@@ -8,7 +8,7 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { atChange, applyChanges, type ChangeResult, refuseUnseen } from "./apply-changes.ts";
 import { type ChangeParser, type ParsedChange, type AccessChangeRequest } from "./changes.ts";
-import { accessPreviews, type PreviewView } from "./definition.ts";
+import { accessPreviews, type PreviewView, shownRule } from "./definition.ts";
 import { describeEffects } from "./described-effects.ts";
 import { finishEvaluation, startEvaluation } from "./evaluation.ts";
 import type { SnapshotComparison } from "./snapshots.ts";
@@ -101,7 +101,7 @@ async function viewOf(
       path,
       allowed: refusal === undefined,
       refusal: refusal?.message ?? null,
-      rules: rules.map(({ rule, message }) => ({ ...rule, message })),
+      rules: rules.map(shownRule),
     };
   });
   return {

@@ -107,6 +107,12 @@ describe("taking an offer with an approval", () => {
     expect([answer.status, pointers(answer)]).toEqual([422, [pointer]]);
   });
 
+  it("422: a body of another type", async () => {
+    const body = resource("access-requests", { reason: "Incident 4711" });
+    const answer = await dev.post(`/access-offers/${(await make()).id}/actions/take`, body);
+    expect([answer.status, pointers(answer)]).toEqual([422, ["/data/type"]]);
+  });
+
   it("403: somebody who sees an eligible team, also an owner; a token of the team; 404: somebody who sees none", async () => {
     const made = await make();
     for (const caller of [outsider, org.owner, await api.makeTeamToken(developers.id)])

@@ -5,7 +5,6 @@ import { insertRequest } from "../../../../src/resources/governance/access-reque
 import { useApi } from "../../../support/api.ts";
 
 const api = useApi();
-/** 20 changes can add 1,000 people each. */
 const peopleMax = 20_000;
 
 it("stores everybody who would gain access", async () => {
