@@ -11,6 +11,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { organizationWideMaskSql } from "../../shared/grants/sums.ts";
 import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
+import { maskOf } from "../../../access/permission-set.ts";
 import { organizationBit } from "../../../access/organization.ts";
 
 /** Pending requests count as lapsed from `lapses_at` on, whether or not the job has stored it. */
@@ -58,6 +59,22 @@ export const meetsAllRequirements = (
     select n.kind, n.subject_id, n.project_id, n.mask, ${requiredEnd(dialect)} as ends
     from access_request_requirements as n where n.request_id = r.id) as need
   where ${isUnmet(principal)})`;
+
+const decidingMask = maskOf({ teams: "manage", workspaceAdmin: true, move: true });
+
+/** Each request requires one of these, so that without them nobody meets its requirements. The engines compute it once for a list. */
+export const canDecideSome = (
+  organizationId: Expression<string>,
+  principal: string,
+): RawBuilder<SqlBool> => sql<SqlBool>`(
+  exists (select 1 from ${actorTeams(organizationId, principal)} as mine
+    cross join teams as held where held.id = mine.team_id and held.organization_access <> 0)
+  or exists (select 1 from ${actorTeams(organizationId, principal)} as mine
+    cross join team_projects as g where g.team_id = mine.team_id and g.organization_id = ${organizationId}
+      and ${inForce("g")} and (g.permissions & ${sql.lit(decidingMask)}) <> 0)
+  or exists (select 1 from ${actorTeams(organizationId, principal)} as mine
+    cross join team_workspaces as g where g.team_id = mine.team_id and g.organization_id = ${organizationId}
+      and ${inForce("g")} and (g.permissions & ${sql.lit(decidingMask)}) <> 0))`;
 
 function requiredEnd(dialect: Dialect): RawBuilder<string> {
   const byDuration = dialect.later(nowParameter, sql.ref("r.durationSeconds"));

@@ -22,6 +22,7 @@ import { rowBatches } from "../../shared/row-batches.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { accessVersionColumns, accessVersionText } from "../../sharing/access-previews/reads.ts";
 import {
+  canDecideSome,
   currentStatus,
   hasLapsed,
   isInApproverTeam,
@@ -133,7 +134,10 @@ export async function listRequestRows(
   page: Page,
 ): Promise<{ requests: AccessRequestFacts[]; totalCount: number }> {
   const principal = principalOf(actor);
-  const meets = organization.standing.owner ? sql<SqlBool>`1 = 1` : meetsAllRequirements(tx.dialect, principal);
+  const organizationId = sql<string>`${organization.id}`;
+  const meets = organization.standing.owner
+    ? sql<SqlBool>`1 = 1`
+    : sql<SqlBool>`(${canDecideSome(organizationId, principal)} and ${meetsAllRequirements(tx.dialect, principal)})`;
   const canDecide = sql<SqlBool>`(${isInApproverTeam(principal)} or ${meets})`;
   const conditions: RawBuilder<SqlBool>[] = [sql<SqlBool>`r.organization_id = ${organization.id}`];
   if (status === "pending") conditions.push(isPending);
@@ -152,7 +156,7 @@ export async function listRequestRows(
   if (!organization.standing.owner) conditions.push(sql<SqlBool>`(r.requester_id = ${principal} or ${canDecide})`);
   const matching = sql<SqlBool>`${sql.join(conditions, sql` and `)}`;
   // Without a reference to the row, so that the engines compute the access version once.
-  const rows = requestQuery(tx, actor, sql<string>`${organization.id}`, meets).where(matching);
+  const rows = requestQuery(tx, actor, organizationId, meets).where(matching);
   const counted = tx.db.selectFrom("accessRequests as r").select("r.id").where(matching);
   const found = await fetchPage(tx, {
     rows,
