@@ -130,33 +130,17 @@ export async function listRequestRows(
   tx: Tx,
   actor: Actor,
   organization: OrganizationView,
-  { status, requesterId, mine }: RequestFilter,
+  filter: RequestFilter,
   page: Page,
 ): Promise<{ requests: AccessRequestFacts[]; totalCount: number }> {
   const principal = principalOf(actor);
   const organizationId = sql<string>`${organization.id}`;
-  const meets = organization.standing.owner
+  const canMakeAll = organization.standing.owner
     ? sql<SqlBool>`1 = 1`
     : sql<SqlBool>`(${canDecideSome(organizationId, principal)} and ${meetsAllRequirements(tx.dialect, principal)})`;
-  const canDecide = sql<SqlBool>`(${isInApproverTeam(principal)} or ${meets})`;
-  const conditions: RawBuilder<SqlBool>[] = [sql<SqlBool>`r.organization_id = ${organization.id}`];
-  if (status === "pending") conditions.push(isPending);
-  else if (status === "lapsed") conditions.push(hasLapsed);
-  else if (status !== undefined) conditions.push(sql<SqlBool>`r.status = ${status}`);
-  if (requesterId !== undefined) conditions.push(sql<SqlBool>`r.requester_id = ${requesterId}`);
-  if (mine === "requested") conditions.push(sql<SqlBool>`r.requester_id = ${principal}`);
-  if (mine === "to-decide" && actor.kind !== "user") conditions.push(sql<SqlBool>`1 = 0`);
-  if (mine === "to-decide")
-    conditions.push(
-      isPending,
-      sql<SqlBool>`r.requester_id <> ${principal}`,
-      sql<SqlBool>`not ${isLikelyBeneficiary(principal)}`,
-      canDecide,
-    );
-  if (!organization.standing.owner) conditions.push(sql<SqlBool>`(r.requester_id = ${principal} or ${canDecide})`);
-  const matching = sql<SqlBool>`${sql.join(conditions, sql` and `)}`;
+  const matching = sql<SqlBool>`${sql.join(listConditions(actor, organization, filter, canMakeAll), sql` and `)}`;
   // Without a reference to the row, so that the engines compute the access version once.
-  const rows = requestQuery(tx, actor, organizationId, meets).where(matching);
+  const rows = requestQuery(tx, actor, organizationId, canMakeAll).where(matching);
   const counted = tx.db.selectFrom("accessRequests as r").select("r.id").where(matching);
   const found = await fetchPage(tx, {
     rows,
@@ -171,6 +155,32 @@ export async function listRequestRows(
     requests: found.rows.map((row) => factsOf(actor, organization.standing, row)),
     totalCount: found.totals.totalCount,
   };
+}
+
+function listConditions(
+  actor: Actor,
+  { id, standing }: OrganizationView,
+  { status, requesterId, mine }: RequestFilter,
+  canMakeAll: RawBuilder<SqlBool>,
+): RawBuilder<SqlBool>[] {
+  const principal = principalOf(actor);
+  const canDecide = sql<SqlBool>`(${isInApproverTeam(principal)} or ${canMakeAll})`;
+  const conditions: RawBuilder<SqlBool>[] = [sql<SqlBool>`r.organization_id = ${id}`];
+  if (status === "pending") conditions.push(isPending);
+  else if (status === "lapsed") conditions.push(hasLapsed);
+  else if (status !== undefined) conditions.push(sql<SqlBool>`r.status = ${status}`);
+  if (requesterId !== undefined) conditions.push(sql<SqlBool>`r.requester_id = ${requesterId}`);
+  if (mine === "requested") conditions.push(sql<SqlBool>`r.requester_id = ${principal}`);
+  if (mine === "to-decide" && actor.kind !== "user") conditions.push(sql<SqlBool>`1 = 0`);
+  if (mine === "to-decide")
+    conditions.push(
+      isPending,
+      sql<SqlBool>`r.requester_id <> ${principal}`,
+      sql<SqlBool>`not ${isLikelyBeneficiary(principal)}`,
+      canDecide,
+    );
+  if (!standing.owner) conditions.push(sql<SqlBool>`(r.requester_id = ${principal} or ${canDecide})`);
+  return conditions;
 }
 
 export interface RequesterStanding {
