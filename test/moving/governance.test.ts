@@ -137,3 +137,27 @@ test("a later import leaves out what a rule of the target forbids, with an audit
   expect(events).toHaveLength(3);
   expect(events[0]?.action).toBe("access-rules.skip-change");
 });
+
+test("an import reports the teams of an offer that were not imported", async () => {
+  const policy = 'forbid (principal, action == Action::"updateTeam", resource);';
+  const rule = resource("access-rules", { name: "No powers", policy, enforcement: "forbid" });
+  data(await target.admin.post(`/organizations/${renamed()}/access-rules`, rule));
+  const refused = await source.makeTeam(org.name, { "organization-access": { "manage-projects": true } });
+  const [stored] = data(await source.admin.get(`/organizations/${org.name}/access-offers`));
+  const { changes } = stored.attributes;
+  const teams = (...ids: string[]) => ({ data: ids.map((id) => ({ type: "teams", id })) });
+  const offer = resource(
+    "access-offers",
+    { name: "Partly imported", changes, "duration-seconds-max": 3600 },
+    { "eligible-teams": teams(team.id, refused.id), "approver-teams": teams(refused.id) },
+  );
+  data(await source.admin.post(`/organizations/${org.name}/access-offers`, offer));
+  const report = await runImport();
+  const reasons = report.gaps
+    .filter(({ thing }: Json) => thing === "Partly imported")
+    .map(({ reason }: Json) => reason);
+  expect(reasons).toEqual([
+    `its eligible teams included ${refused.id}, which was not imported`,
+    `its approver teams included ${refused.id}, which was not imported`,
+  ]);
+});

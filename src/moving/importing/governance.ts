@@ -30,34 +30,45 @@ function withOurIds(importer: Importer, people: MemberDirectory, text: string): 
   return { text: renamed, unknown: [...unknown] };
 }
 
-export async function importAccessRules(importer: Importer, people: MemberDirectory): Promise<void> {
-  const kind = "access-rules";
+interface NamedKind {
+  readonly kind: "access-rules" | "access-offers";
+  readonly create: (item: WireResource, label: string) => Promise<string>;
+}
+
+async function importNamed(importer: Importer, { kind, create }: NamedKind): Promise<void> {
   const found = await importer.listSourceIfAny(importer.sourcePath(`/${kind}`));
   if (found.length === 0) return;
   const existing = await importer.listExisting(importer.localPath(`/${kind}`));
-  for (const rule of found) {
-    const label = textOf(rule, "name") ?? rule.id;
-    await importer.importOne({
-      kind,
-      sourceId: rule.id,
-      label,
-      existing,
-      create: () => {
-        const policy = withOurIds(importer, people, textOf(rule, "policy") ?? "");
-        if (policy.unknown.length > 0)
-          importer.report.gap(kind, label, `its policy names ${policy.unknown.join(", ")}, which was not imported`);
-        const attributes = {
-          ...writableAttributes(rule, accessRules),
-          policy: ofOurOrganization(importer, policy.text),
-        };
-        return importer.create({ kind, label }, "POST", importer.localPath(`/${kind}`), {
-          type: kind,
-          attributes,
-          required: ["name", "policy", "enforcement"],
-        });
-      },
-    });
+  for (const item of found) {
+    const label = textOf(item, "name") ?? item.id;
+    await importer.importOne({ kind, sourceId: item.id, label, existing, create: () => create(item, label) });
   }
+}
+
+export const importAccessRules = (importer: Importer, people: MemberDirectory): Promise<void> =>
+  importNamed(importer, { kind: "access-rules", create: (rule, label) => createRule(importer, people, rule, label) });
+
+/** They are disabled: an offer acts for its last writer, who must be a person here. */
+export const importAccessOffers = (importer: Importer, people: MemberDirectory): Promise<void> =>
+  importNamed(importer, {
+    kind: "access-offers",
+    create: (offer, label) => createOffer(importer, people, offer, label),
+  });
+
+async function createRule(
+  importer: Importer,
+  people: MemberDirectory,
+  rule: WireResource,
+  label: string,
+): Promise<string> {
+  const kind = "access-rules";
+  const policy = withOurIds(importer, people, textOf(rule, "policy") ?? "");
+  reportUnknown(importer, { kind, label, subject: "its policy names", ids: policy.unknown });
+  return importer.create({ kind, label }, "POST", importer.localPath(`/${kind}`), {
+    type: kind,
+    attributes: { ...writableAttributes(rule, accessRules), policy: ofOurOrganization(importer, policy.text) },
+    required: ["name", "policy", "enforcement"],
+  });
 }
 
 /** The id of an organization is its name. */
@@ -65,24 +76,6 @@ function ofOurOrganization({ request: { from, to } }: Importer, policy: string):
   return policy.replaceAll(/(\bOrganization\s*::\s*)"([^"]*)"/g, (whole, type: string, name: string) =>
     fold(name) === fold(from) ? `${type}"${to}"` : whole,
   );
-}
-
-/** They are disabled: an offer acts for its last writer, who must be a person here. */
-export async function importAccessOffers(importer: Importer, people: MemberDirectory): Promise<void> {
-  const kind = "access-offers";
-  const found = await importer.listSourceIfAny(importer.sourcePath(`/${kind}`));
-  if (found.length === 0) return;
-  const existing = await importer.listExisting(importer.localPath(`/${kind}`));
-  for (const offer of found) {
-    const label = textOf(offer, "name") ?? offer.id;
-    await importer.importOne({
-      kind,
-      sourceId: offer.id,
-      label,
-      existing,
-      create: () => createOffer(importer, people, offer, label),
-    });
-  }
 }
 
 async function createOffer(
@@ -93,6 +86,7 @@ async function createOffer(
 ): Promise<string> {
   const kind = "access-offers";
   const changes = withOurIds(importer, people, JSON.stringify(offer.attributes["changes"] ?? []));
+  reportUnknown(importer, { kind, label, subject: "its changes name", ids: changes.unknown });
   const id = await importer.create({ kind, label }, "POST", importer.localPath(`/${kind}`), {
     type: kind,
     attributes: {
@@ -100,10 +94,9 @@ async function createOffer(
       changes: JSON.parse(changes.text) as unknown,
       enabled: false,
     },
-    relationships: {
-      "eligible-teams": ourTeams(importer, offer, "eligible-teams"),
-      "approver-teams": ourTeams(importer, offer, "approver-teams"),
-    },
+    relationships: Object.fromEntries(
+      ["eligible-teams", "approver-teams"].map((name) => [name, ourTeams(importer, offer, label, name)]),
+    ),
     required: ["name", "changes", "duration-seconds-max"],
   });
   if (offer.attributes["enabled"] !== false)
@@ -111,9 +104,21 @@ async function createOffer(
   return id;
 }
 
-const ourTeams = (importer: Importer, offer: WireResource, name: string) => ({
-  data: relatedIds(offer, name).flatMap((team) => {
-    const id = importer.localIdOf("teams", team);
-    return id === undefined ? [] : [{ type: "teams", id }];
-  }),
-});
+function ourTeams(importer: Importer, offer: WireResource, label: string, name: string): { readonly data: object[] } {
+  const teams = relatedIds(offer, name).map((theirs) => ({ theirs, id: importer.localIdOf("teams", theirs) }));
+  const ids = teams.flatMap(({ theirs, id }) => (id === undefined ? [theirs] : []));
+  reportUnknown(importer, { kind: "access-offers", label, subject: `its ${name.replace("-", " ")} included`, ids });
+  return { data: teams.flatMap(({ id }) => (id === undefined ? [] : [{ type: "teams", id }])) };
+}
+
+interface UnknownIds {
+  readonly kind: string;
+  readonly label: string;
+  readonly subject: string;
+  readonly ids: readonly string[];
+}
+
+function reportUnknown({ report }: Importer, { kind, label, subject, ids }: UnknownIds): void {
+  if (ids.length === 0) return;
+  report.gap(kind, label, `${subject} ${ids.join(", ")}, which ${ids.length === 1 ? "was" : "were"} not imported`);
+}
