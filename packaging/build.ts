@@ -17,12 +17,13 @@ const copied = {
   "packaging/README.md": "README.md",
 } as const;
 
-/** Programs that are started by path: the CLI, the job process, and the worker threads of SQLite's log and of plans. */
+/** Programs that are started by path: the CLI, the job process, and the worker threads of SQLite's log, plans and policies. */
 const programs = [
   "src/cli/cadastre.ts",
   "src/agent/job-process.ts",
   "src/database/engines/checkpointer.ts",
   "src/resources/runs/plan-outputs/plan-worker.ts",
+  "src/resources/governance/access-rules/policy-worker.ts",
 ];
 
 /** Returns the bundled packages. */

@@ -54,6 +54,7 @@ describe("the package", () => {
       "job-process.js",
       "openpgp",
       "plan-worker.js",
+      "policy-worker.js",
     ]);
     expect(readFileSync(join(packed, "lib/openpgp/LICENSE"), "utf8")).toContain("GNU LESSER GENERAL PUBLIC LICENSE");
     expect(readFileSync(join(packed, "lib/openpgp/GPL-3.0.txt"), "utf8")).toContain("GNU GENERAL PUBLIC LICENSE");
@@ -69,7 +70,13 @@ describe("the package", () => {
   });
 
   test("contains no paths of the build machine", () => {
-    for (const name of ["lib/cadastre.js", "lib/job-process.js", "lib/checkpointer.js", "lib/plan-worker.js"])
+    for (const name of [
+      "lib/cadastre.js",
+      "lib/job-process.js",
+      "lib/checkpointer.js",
+      "lib/plan-worker.js",
+      "lib/policy-worker.js",
+    ])
       expect(readFileSync(join(packed, name), "utf8")).not.toContain(process.cwd());
   });
 });

@@ -13,11 +13,11 @@ let engine: Engine | undefined;
 /** Raised when a call traps: what the engine had parsed is gone with it. */
 let generation = 0;
 
-export class CedarTrap extends Error {}
+export class CedarFailure extends Error {}
 
 export const engineGeneration = (): number => generation;
 
-/** Throws `CedarTrap` if the engine fails. A trap leaves the engine's stack pointer where it was, so every later call would fail too. */
+/** Throws `CedarFailure` if the engine fails. A trap leaves the engine's stack pointer where it was, so every later call would fail too. */
 export function callCedar<Result>(call: (cedar: Engine) => Result): Result {
   engine ??= loadEngine();
   try {
@@ -25,7 +25,7 @@ export function callCedar<Result>(call: (cedar: Engine) => Result): Result {
   } catch (error) {
     engine = undefined;
     generation += 1;
-    throw new CedarTrap("The Cedar engine failed.", { cause: error });
+    throw new CedarFailure("The Cedar engine failed.", { cause: error });
   }
 }
 

@@ -39,7 +39,7 @@ export const accessRules = defineResource<AccessRuleView>()(({ required, optiona
     description: optional(text({ max: 1024 }).nullable(), "What the rule is for.", { default: null }),
     policy: required(
       policy,
-      "One static `forbid` policy in Cedar, valid for the schema at `access-rules/schema`. Its `@message` is shown to those it refuses.",
+      "One static `forbid` policy in Cedar, valid for the schema at `access-rules/schema`, of at most 2,500 words, operators and punctuation marks. Its `@message` is shown to those it refuses.",
     ),
     enforcement: required(
       oneOf(["forbid", "approval", "advise"]),

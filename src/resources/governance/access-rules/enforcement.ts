@@ -3,9 +3,10 @@ import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { isRefusal, type RuledChange, type RuledOrganization, type RuleMatch } from "../../shared/hooks.ts";
-import type { RuledAction, RulePrincipal } from "./engine.ts";
-import { evaluateActions, loadEnabledRules, loadRuleFacts } from "./reads.ts";
+import { evaluateActions, referencesOf, type RuledAction, type RulePrincipal } from "./engine.ts";
+import { loadFacts } from "./facts.ts";
 import { RefusedByRule } from "./rules.ts";
+import { enabledRulesOf } from "./store.ts";
 
 type RuleContext = Pick<Context, "actor" | "accessRules" | "warn">;
 
@@ -44,8 +45,8 @@ export async function matchRules(
   const { isApproved = false, isBreakGlass = false, principal = context.actor } = context.accessRules ?? {};
   const by = rulePrincipalOf(principal, organizationId);
   const actions = changes.map((change): RuledAction => ({ change, principal: by, isApproved, isBreakGlass }));
-  const rules = await loadEnabledRules(tx, organizationId);
-  const facts = await loadRuleFacts(tx, organizationId, actions);
+  const rules = await enabledRulesOf(tx, organizationId);
+  const facts = await loadFacts(tx, referencesOf(organizationId, actions));
   return evaluateActions(rules, facts, actions);
 }
 

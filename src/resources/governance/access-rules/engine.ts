@@ -1,10 +1,21 @@
 /** Evaluates changes of access with Cedar. Pure, except that parsed policies are cached. */
-import type { CedarValueJson, EntityJson, EntityUidJson, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type {
+  CedarValueJson,
+  DetailedError,
+  EntityJson,
+  EntityUidJson,
+  TypeAndId,
+} from "@cedar-policy/cedar-wasm/nodejs";
 import type { AccessRuleTable } from "../../../database/schema/governance.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RuledChange, RuleMatch } from "../../shared/hooks.ts";
-import { callCedar, CedarTrap, engineGeneration } from "./cedar.ts";
+import { callCedar, CedarFailure, engineGeneration } from "./cedar.ts";
 import type { FactReferences, RuleFacts } from "./facts.ts";
+
+const sliceMs = 5;
+/** In characters of policy text: Cedar parses them in up to 15 milliseconds. */
+const groupLengthMax = 16_384;
 
 export type EnabledRule = Pick<AccessRuleTable, "id" | "version" | "name" | "message" | "policy"> & RuleMatch["rule"];
 
@@ -39,11 +50,46 @@ export function referencesOf(organizationId: string, actions: readonly RuledActi
   };
 }
 
-/** In the order of the rules. */
-export function evaluateAction(rules: readonly EnabledRule[], facts: RuleFacts, action: RuledAction): RuleMatch[] {
-  if (rules.length === 0) return [];
-  const matching = matchingRules(rules, requestOf(facts, action));
-  return rules.filter(({ id }) => matching.has(id)).map(matchOf);
+/**
+ * The rules that match each action, in the order of the rules. An action with 50 rules takes half a millisecond, but up to a hundred with
+ * the largest policies, and other requests are served meanwhile.
+ */
+export async function evaluateActions(
+  rules: readonly EnabledRule[],
+  facts: RuleFacts,
+  actions: readonly RuledAction[],
+): Promise<readonly (readonly RuleMatch[])[]> {
+  const groups = groupsOf(rules);
+  const results: RuleMatch[][] = [];
+  let sliceStart = performance.now();
+  for (const action of actions) {
+    const request = requestOf(facts, action);
+    const matching = new Set<string>();
+    for (const group of groups) {
+      if (performance.now() - sliceStart > sliceMs) {
+        await nextTurn();
+        sliceStart = performance.now();
+      }
+      for (const id of matchingRules(group, request)) matching.add(id);
+    }
+    results.push(rules.filter(({ id }) => matching.has(id)).map(matchOf));
+  }
+  return results;
+}
+
+/** Rules that are parsed and evaluated in one call: ordinary ones all together. */
+function groupsOf(rules: readonly EnabledRule[]): EnabledRule[][] {
+  const groups: EnabledRule[][] = [];
+  let length = Infinity;
+  for (const rule of rules) {
+    length += rule.policy.length;
+    if (length <= groupLengthMax) groups.at(-1)?.push(rule);
+    else {
+      groups.push([rule]);
+      length = rule.policy.length;
+    }
+  }
+  return groups;
 }
 
 const matchOf = ({ id, name, enforcement, message }: EnabledRule): RuleMatch => ({
@@ -109,26 +155,38 @@ const plainUid = (uid: EntityUidJson): TypeAndId => ("__entity" in uid ? uid.__e
 /** Rounded up, so that access for a week is not shorter because the request took some milliseconds. */
 const secondsUntil = (expiresAt: string): number => Math.ceil((Date.parse(expiresAt) - Date.parse(now())) / 1000);
 
-/** A policy whose evaluation fails counts as matching: Cedar would skip it. */
+/** A policy that the engine can't parse or evaluate counts as matching: Cedar would skip it. */
 function matchingRules(rules: readonly EnabledRule[], request: CedarRequest): ReadonlySet<string> {
   try {
     return evaluateTogether(rules, request);
   } catch (error) {
-    if (!(error instanceof CedarTrap)) throw error;
+    if (!(error instanceof CedarFailure)) throw error;
     const [first] = rules;
-    if (rules.length === 1 && first !== undefined) return new Set([first.id]);
-    return new Set(rules.flatMap((rule) => [...matchingRules([rule], request)]));
+    if (rules.length > 1 || first === undefined)
+      return new Set(rules.flatMap((rule) => [...matchingRules([rule], request)]));
+    warnOnce(first, error);
+    return new Set([first.id]);
   }
+}
+
+function warnOnce({ id, version, name }: EnabledRule, { message }: CedarFailure): void {
+  const key = `${id}.${version} ${message}`;
+  if (warned.has(key)) return;
+  if (warned.size >= warnedMax) warned.clear();
+  warned.add(key);
+  process.emitWarning(`The access rule '${name}' (${id}) can't be evaluated, and matches every change: ${message}`);
 }
 
 function evaluateTogether(rules: readonly EnabledRule[], request: CedarRequest): ReadonlySet<string> {
   const preparsedPolicySetId = policySets.slotOf(rules);
   const answer = callCedar((cedar) => cedar.statefulIsAuthorized({ ...request, preparsedPolicySetId }));
-  if (answer.type === "failure")
-    throw new Error(`Cedar refuses the request: ${answer.errors.map(({ message }) => message).join("; ")}`);
+  if (answer.type === "failure") throw failureOf("Cedar refuses the request", answer.errors);
   const { reason, errors } = answer.response.diagnostics;
   return new Set([...reason, ...errors.map(({ policyId }) => policyId)]);
 }
+
+const failureOf = (sentence: string, errors: readonly DetailedError[]): CedarFailure =>
+  new CedarFailure(`${sentence}: ${errors.map(({ message }) => message).join("; ")}`);
 
 /** The engine caches a parsed policy set by name for ever, so names are reused: one for each set of rules that was used lately. */
 class PolicySetCache {
@@ -155,8 +213,9 @@ class PolicySetCache {
     }
     const length = rules.reduce((sum, { policy }) => sum + policy.length, 0);
     while (this.#slots.size > 0 && this.#length + length > this.#lengthMax) this.#evictOldest();
-    const name = this.#free.pop() ?? `${(this.#count += 1)}`;
+    const name = this.#free.at(-1) ?? `${this.#count + 1}`;
     parseInto(name, Object.fromEntries(rules.map(({ id, policy }) => [id, policy])));
+    if (this.#free.pop() === undefined) this.#count += 1;
     this.#generation = engineGeneration();
     this.#slots.set(key, { name, length });
     this.#length += length;
@@ -184,9 +243,10 @@ class PolicySetCache {
 /** Valid when they were written, so a failure means that a newer engine reads less than an older one. */
 function parseInto(name: string, staticPolicies: Record<string, string>): void {
   const answer = callCedar((cedar) => cedar.preparsePolicySet(name, { staticPolicies }));
-  if (answer.type === "failure")
-    throw new Error(`Cedar can't parse a stored policy: ${answer.errors.map(({ message }) => message).join("; ")}`);
+  if (answer.type === "failure") throw failureOf("Cedar can't parse the stored policy", answer.errors);
 }
 
+const warned = new Set<string>();
+const warnedMax = 1000;
 /** In characters of policy text; a parsed policy needs about twenty times its length. */
 const policySets = new PolicySetCache(2_000_000);

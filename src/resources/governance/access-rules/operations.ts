@@ -18,22 +18,26 @@ import {
   accessRuleViewIn,
   countRules,
   deleteAccessRuleRow,
-  findAccessRule,
+  findAccessRules,
   insertAccessRule,
   listAccessRuleRows,
+  lockAccessRule,
   updateAccessRuleRow,
 } from "./store.ts";
-import { parsePolicy } from "./policy.ts";
+import type { ParsedPolicy } from "./policy.ts";
+import { checkPolicy } from "./policy-thread.ts";
 
 export const accessRuleResource = implement(accessRules, {
   async createAccessRule({ context, params, body }) {
     const load = async (tx: Tx, lock: "removal" | false) =>
       authorizeOrganization(await loadOrganization(tx, context, params.organizationName, lock), "can-update");
-    // Before the transaction, which excludes all other writes in the organization: a hostile policy takes a second.
-    await load(context.database.reader, false);
-    const { faults, message } = parsePolicy(body.attributes.policy);
+    // Before the transaction, which excludes all other writes in the organization: some policies take seconds.
+    const { id: organizationId } = await load(context.database.reader, false);
+    const { faults, message } = await checkPolicy(organizationId, body.attributes.policy);
     return context.database.write(async (tx) => {
-      const organization = await load(tx, "removal");
+      await load(tx, "removal");
+      // Again, because the owner may have been removed while this waited for the lock.
+      const organization = await load(tx, false);
       const { count, withName } = await countRules(tx, organization.id, body.attributes.name);
       throwIfInvalid([...faults, ...(withName > 0 ? [nameTaken()] : [])]);
       if (count >= rulesMax)
@@ -61,11 +65,11 @@ export const accessRuleResource = implement(accessRules, {
   },
 
   async validatePolicy({ context, params, body }) {
-    authorizeOrganization(
+    const { id } = authorizeOrganization(
       await loadOrganization(context.database.reader, context, params.organizationName),
       "can-update",
     );
-    throwIfInvalid([...parsePolicy(body.data.attributes.policy).faults]);
+    throwIfInvalid([...(await checkPolicy(id, body.data.attributes.policy)).faults]);
   },
 
   async showAccessRuleSchema({ context, params }) {
@@ -75,16 +79,15 @@ export const accessRuleResource = implement(accessRules, {
   },
 
   async showAccessRule({ context, params }) {
-    const view = await loadAccessRule(context.database.reader, context, params.accessRuleId, "read");
+    const view = await loadAccessRule(context.database.reader, context, params.accessRuleId);
     return { view, changesWith: view.organizationId };
   },
 
   async updateAccessRule({ context, params, body }) {
     const { policy } = body.attributes;
-    if (policy !== undefined) await loadAccessRule(context.database.reader, context, params.accessRuleId, "read");
-    const parsed = policy === undefined ? undefined : parsePolicy(policy);
+    const parsed = policy === undefined ? undefined : await checkNewPolicy(context, params.accessRuleId, policy);
     return context.database.write(async (tx) => {
-      const rule = await loadAccessRule(tx, context, params.accessRuleId, "write");
+      const rule = await loadToWrite(tx, context, params.accessRuleId);
       context.ifMatch.check(rule);
       const requested = changesOf<AccessRuleView>(rule, changedColumns(accessRules, body.attributes));
       if (requested === undefined) return { view: rule };
@@ -103,7 +106,7 @@ export const accessRuleResource = implement(accessRules, {
 
   async deleteAccessRule({ context, params }) {
     await context.database.write(async (tx) => {
-      const rule = await loadAccessRule(tx, context, params.accessRuleId, "write");
+      const rule = await loadToWrite(tx, context, params.accessRuleId);
       context.ifMatch.check(rule);
       await deleteAccessRuleRow(tx, rule);
       if (rule.enabled === 1) await countEnabledRules(tx, rule, rule.organizationId);
@@ -113,16 +116,22 @@ export const accessRuleResource = implement(accessRules, {
   },
 });
 
+async function checkNewPolicy(context: Context, id: string, policy: string): Promise<ParsedPolicy> {
+  const { organizationId } = await loadAccessRule(context.database.reader, context, id);
+  return checkPolicy(organizationId, policy);
+}
+
 /** Throws `not-found` or `forbidden`. */
-async function loadAccessRule(
-  tx: Tx,
-  { actor }: Context,
-  id: string,
-  purpose: "read" | "write",
-): Promise<Granted<AccessRuleView, "can-update">> {
-  const rule = await findAccessRule(tx, actor, id, purpose);
+async function loadAccessRule(tx: Tx, { actor }: Context, id: string): Promise<Granted<AccessRuleView, "can-update">> {
+  const [rule] = await findAccessRules(tx, actor, [id]);
   if (rule === undefined) throw notFound("access rule");
   return authorizeAccessRule(rule);
+}
+
+/** Authorizes before the lock, so that other callers can't hold it, and again after it, because the owner may have been removed meanwhile. */
+async function loadToWrite(tx: Tx, context: Context, id: string): Promise<Granted<AccessRuleView, "can-update">> {
+  await lockAccessRule(tx, await loadAccessRule(tx, context, id));
+  return loadAccessRule(tx, context, id);
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

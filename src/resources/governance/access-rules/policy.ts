@@ -1,9 +1,9 @@
-/** Parses a rule's policy and validates it against the schema. */
+/** Parses a rule's policy and validates it against the schema. Some policies take seconds: call `checkPolicy` of `policy-thread.ts`. */
 import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { callCedar, CedarTrap } from "./cedar.ts";
+import { callCedar, CedarFailure } from "./cedar.ts";
 import { cedarSchema } from "./cedar-schema.ts";
-import { isNestedTooDeeply, nestingSentence } from "./nesting.ts";
+import { limitFault, nestingSentence } from "./limits.ts";
 
 export interface ParsedPolicy {
   readonly faults: readonly Fault[];
@@ -14,12 +14,14 @@ export interface ParsedPolicy {
 const faultsMax = 10;
 const messageLengthMax = 500;
 
+export const refused = (...sentences: readonly string[]): ParsedPolicy => ({
+  faults: sentences.map((sentence) => attributeFault("policy", `Policy ${sentence}`)),
+  message: null,
+});
+
 export function parsePolicy(text: string): ParsedPolicy {
-  const refused = (...sentences: readonly string[]): ParsedPolicy => ({
-    faults: sentences.map((sentence) => attributeFault("policy", `Policy ${sentence}`)),
-    message: null,
-  });
-  if (isNestedTooDeeply(text)) return refused(nestingSentence);
+  const beyondLimit = limitFault(text);
+  if (beyondLimit !== undefined) return refused(beyondLimit);
   try {
     const parts = callCedar((cedar) => cedar.policySetTextToParts(text));
     if (parts.type === "failure") return refused(...cedarSentences(text, parts.errors));
@@ -39,7 +41,7 @@ export function parsePolicy(text: string): ParsedPolicy {
     const faults = refused(...validationSentences(text)).faults;
     return { faults, message: message === undefined || message === null || message === "" ? null : message };
   } catch (error) {
-    if (error instanceof CedarTrap) return refused(nestingSentence);
+    if (error instanceof CedarFailure) return refused(nestingSentence);
     throw error;
   }
 }

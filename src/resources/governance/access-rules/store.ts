@@ -15,24 +15,16 @@ import { updateRow } from "../../shared/versions.ts";
 import type { AccessRuleView } from "./definition.ts";
 import type { EnabledRule } from "./engine.ts";
 
-/** To write, locks the organization as for removal: changes of access lock it for reference, so none runs meanwhile. */
-export async function findAccessRule(
-  tx: Tx,
-  actor: Actor,
-  id: string,
-  purpose: "read" | "write",
-): Promise<AccessRuleView | undefined> {
+/** Locks the organization as for removal: changes of access lock it for reference, so none runs meanwhile. */
+export async function lockAccessRule(tx: Tx, { id }: Granted<AccessRuleView, "can-update">): Promise<void> {
   const { lockRows } = tx.dialect;
-  const row = await tx.db
+  await tx.db
     .selectFrom("accessRules as r")
     .innerJoin("organizations as o", openWithId("r.organizationId"))
-    .selectAll("r")
-    .select(factsColumns)
-    .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))
+    .select("r.id")
     .where("r.id", "=", id)
-    .modifyEnd(purpose === "read" ? sql`` : sql`${lockRows("o", "removal")} ${lockRows("r", "removal")}`)
-    .executeTakeFirst();
-  return row && { ...row, standing: checkedStandingOf(actor, row) };
+    .modifyEnd(sql`${lockRows("o", "removal")} ${lockRows("r", "removal")}`)
+    .execute();
 }
 
 export async function findAccessRules(tx: Tx, actor: Actor, ids: readonly string[]): Promise<AccessRuleView[]> {

@@ -6,8 +6,9 @@ import { newId } from "../../../kernel/ids.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { isRefusal } from "../../shared/hooks.ts";
 import type { JobContext } from "../../shared/job-context.ts";
-import type { EnabledRule } from "../access-rules/engine.ts";
-import { evaluateActions, loadEnabledRules, loadRuleFacts } from "../access-rules/reads.ts";
+import { type EnabledRule, evaluateActions, referencesOf } from "../access-rules/engine.ts";
+import { loadFacts } from "../access-rules/facts.ts";
+import { enabledRulesOf } from "../access-rules/reads.ts";
 import {
   completeScan,
   deleteObsoleteViolations,
@@ -22,7 +23,6 @@ import { type SubjectPage, type SubjectReader, subjectReaders, type ViolationSub
 
 /** Less than an hour, because the job looks once a minute. */
 const staleAfterMs = 55 * 60_000;
-/** The evaluation of a batch blocks the server for some 20 milliseconds with 50 rules. */
 const subjectsPerBatch = 50;
 const violationsPerBatch = 1000;
 
@@ -48,22 +48,30 @@ export async function findViolations(work: JobContext): Promise<number> {
 async function scanOrganization(work: JobContext, scan: DueScan): Promise<number> {
   const { capability, signal, step } = work;
   let handled = 0;
-  const isFinished = await removeObsolete(work, scan.organizationId);
+  const startedMs = await startScan(work, scan.organizationId);
   for (const read of subjectReaders) handled += await scanSubjects(work, scan.organizationId, read);
-  if (isFinished && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, nowMs()));
+  if (startedMs !== undefined && !signal.aborted) await step((tx) => completeScan(tx, capability, scan, startedMs));
   return handled;
 }
 
-async function removeObsolete({ capability, signal, step }: JobContext, organizationId: string): Promise<boolean> {
+/**
+ * Deletes obsolete violations. Returns when it held the organization's lock: what is written to a rule later has a later `updated-at`, and
+ * may not be evaluated completely. Undefined if it was interrupted.
+ */
+async function startScan(
+  { capability, signal, step }: JobContext,
+  organizationId: string,
+): Promise<number | undefined> {
   while (!signal.aborted) {
-    const count = await step(async (tx) =>
-      (await lockOrganizationToScan(tx, capability, organizationId))
-        ? deleteObsoleteViolations(tx, capability, organizationId, violationsPerBatch)
-        : 0,
-    );
-    if (count < violationsPerBatch) return true;
+    const { count, startedMs } = await step(async (tx) => {
+      const isOpen = await lockOrganizationToScan(tx, capability, organizationId);
+      const startedMs = nowMs();
+      const count = isOpen ? await deleteObsoleteViolations(tx, capability, organizationId, violationsPerBatch) : 0;
+      return { count, startedMs };
+    });
+    if (count < violationsPerBatch) return startedMs;
   }
-  return false;
+  return undefined;
 }
 
 async function scanSubjects(
@@ -92,7 +100,7 @@ async function scanBatch(
 ): Promise<ViolationSubject[]> {
   const { organizationId } = page;
   if (!(await lockOrganizationToScan(tx, by, organizationId))) return [];
-  const rules = (await loadEnabledRules(tx, organizationId)).filter(({ enforcement }) => enforcement !== "advise");
+  const rules = (await enabledRulesOf(tx, organizationId)).filter(({ enforcement }) => enforcement !== "advise");
   if (rules.length === 0) return [];
   const subjects = await read(tx, page);
   if (subjects.length > 0) await recordViolations(tx, by, organizationId, subjects, rules);
@@ -112,7 +120,7 @@ async function recordViolations(
     subjects.map(({ key }) => key.subjectId),
   );
   const actions = subjects.map(({ action }) => action);
-  const matches = evaluateActions(rules, await loadRuleFacts(tx, organizationId, actions), actions);
+  const matches = await evaluateActions(rules, await loadFacts(tx, referencesOf(organizationId, actions)), actions);
   const since = now();
   const found = subjects.flatMap(({ key, action }, position) =>
     (matches[position] ?? [])

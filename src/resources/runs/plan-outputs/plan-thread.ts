@@ -4,6 +4,7 @@ import { AppError, conflict } from "../../../kernel/errors.ts";
 import { siblingProgramUrl } from "../../../kernel/programs.ts";
 import { readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
+import { OrganizationQueue } from "../../shared/organization-queue.ts";
 import type { PlanBytes, PlanSummary } from "./plan-bytes.ts";
 
 export type PlanTask =
@@ -81,37 +82,4 @@ async function run(task: PlanTask): Promise<PlanTaskResult> {
   }
 }
 
-class OrganizationQueue {
-  readonly #waiting = new Map<string, (() => void)[]>();
-  readonly #running = new Set<string>();
-
-  waiting(organizationId: string): number {
-    return this.#waiting.get(organizationId)?.length ?? 0;
-  }
-
-  async run<T>(organizationId: string, task: () => Promise<T>): Promise<T> {
-    await new Promise<void>((resolve) => {
-      this.#waiting.set(organizationId, [...(this.#waiting.get(organizationId) ?? []), resolve]);
-      this.#startNext();
-    });
-    try {
-      return await task();
-    } finally {
-      this.#running.delete(organizationId);
-      this.#startNext();
-    }
-  }
-
-  #startNext(): void {
-    for (const [organizationId, [first, ...rest]] of this.#waiting) {
-      if (this.#running.size >= threadsMax) return;
-      if (this.#running.has(organizationId) || first === undefined) continue;
-      this.#waiting.delete(organizationId);
-      if (rest.length > 0) this.#waiting.set(organizationId, rest);
-      this.#running.add(organizationId);
-      first();
-    }
-  }
-}
-
-const queue = new OrganizationQueue();
+const queue = new OrganizationQueue(threadsMax);

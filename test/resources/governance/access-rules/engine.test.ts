@@ -1,7 +1,7 @@
 /** The engine after a policy has trapped it: validation refuses such policies, so these are evaluated directly. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
-  evaluateAction,
+  evaluateActions,
   type EnabledRule,
   type RuledAction,
 } from "../../../../src/resources/governance/access-rules/engine.ts";
@@ -22,8 +22,10 @@ const action: RuledAction = {
   isBreakGlass: false,
 };
 
-const matching = (rules: readonly EnabledRule[]) =>
-  evaluateAction(rules, new Map(), action).map(({ rule: { id } }) => id);
+async function matching(rules: readonly EnabledRule[]) {
+  const [matches = []] = await evaluateActions(rules, new Map(), [action]);
+  return matches.map(({ rule: { id } }) => id);
+}
 
 const always = rule("arul-always", "forbid (principal, action, resource);");
 const never = rule("arul-never", "forbid (principal, action, resource) when { false };");
@@ -32,21 +34,66 @@ const trapping = rule(
   `forbid (principal, action, resource) when { ${Array.from({ length: 3000 }, () => "1").join(" + ")} == 0 };`,
 );
 
-it("after a trap, evaluates every set of rules as before", () => {
+it("after a trap, evaluates every set of rules as before", async () => {
   const sound = [always, never];
-  expect(matching(sound)).toEqual(["arul-always"]);
+  expect(await matching(sound)).toEqual(["arul-always"]);
   for (const _ of [1, 2, 3]) {
-    expect(matching([always, never, trapping])).toEqual(["arul-always", "arul-trapping"]);
-    expect(matching([trapping])).toEqual(["arul-trapping"]);
-    expect(matching(sound)).toEqual(["arul-always"]);
-    expect(matching([never])).toEqual([]);
+    expect(await matching([always, never, trapping])).toEqual(["arul-always", "arul-trapping"]);
+    expect(await matching([trapping])).toEqual(["arul-trapping"]);
+    expect(await matching(sound)).toEqual(["arul-always"]);
+    expect(await matching([never])).toEqual([]);
   }
 });
 
-it.each(["__entity", "__extn", "__expr", "__proto__"])("evaluates a resource with the tag %s", (key) => {
+it.each(["__entity", "__extn", "__expr", "__proto__"])("evaluates a resource with the tag %s", async (key) => {
   const uid = { type: "Project", id: "prj-1" };
   const tags = Object.fromEntries([[key, "x"]]);
   const facts = new Map([["prj-1", { uid, attrs: { name: "p" }, parents: [], tags }]]);
   const tagged = rule(`arul-tag${key}`, `forbid (principal, action, resource) when { resource.hasTag("${key}") };`);
-  expect(evaluateAction([tagged], facts, action)).toHaveLength(1);
+  expect((await evaluateActions([tagged], facts, [action]))[0]).toHaveLength(1);
+});
+
+const warnings = async (text: string, count: number, work: () => Promise<unknown>) => {
+  const seen: string[] = [];
+  const note = ({ message }: Error) => message.includes(text) && seen.push(message);
+  process.on("warning", note);
+  await work();
+  await vi.waitFor(() => expect(seen).toHaveLength(count));
+  process.off("warning", note);
+};
+
+it("a policy that the engine can't read matches every change, and is logged once", async () => {
+  const unreadable = rule("arul-unreadable", "not a policy");
+  await warnings("arul-unreadable", 1, async () => {
+    for (const _ of [1, 2]) {
+      expect(await matching([always, unreadable, never])).toEqual(["arul-always", "arul-unreadable"]);
+      expect(await matching([never])).toEqual([]);
+    }
+  });
+});
+
+it("a change that the engine refuses matches every rule", async () => {
+  const uid = { type: "Project", id: "prj-1" };
+  const parents = [{ type: "not a type", id: "x" }];
+  const facts = new Map([["prj-1", { uid, attrs: { name: "p" }, parents, tags: {} }]]);
+  await warnings("Cedar refuses the request", 2, async () => {
+    const [matches = []] = await evaluateActions([always, never], facts, [action]);
+    expect(matches.map(({ rule: { id } }) => id)).toEqual(["arul-always", "arul-never"]);
+  });
+});
+
+it("serves other requests while it evaluates large policies", async () => {
+  const set = Array.from({ length: 1200 }, (_, index) => `"${index}"`).join(",");
+  const large = Array.from({ length: 50 }, (_, index) =>
+    rule(`arul-${index}`, `forbid (principal, action, resource) when { context.permissions.containsAny([${set}]) };`),
+  );
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1));
+  await evaluateActions(
+    large,
+    new Map(),
+    Array.from({ length: 20 }, () => action),
+  );
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(5);
 });

@@ -1,8 +1,10 @@
 /** Rules that are written while access changes: what was committed was allowed by the rules committed before. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
+import { resource } from "../../../support/builders.ts";
 import { joining, projectGrant } from "../../../support/previews.ts";
-import { makeRule } from "./support.ts";
+import { createRule, makeRule } from "./support.ts";
 
 const api = useApi();
 
@@ -36,4 +38,33 @@ it("no change of access is committed after a rule that forbids it", async () => 
     expect(refused).toBeGreaterThanOrEqual(changes.length - done);
     await org.owner.delete(`/access-rules/${rule.id}`);
   }
+});
+
+it("an owner who was removed while the rule waited for the organization's lock doesn't write it", async () => {
+  const org = await api.makeOrganization();
+  const rules = [await makeRule(org, { enabled: false }), await makeRule(org, { enabled: false })] as const;
+  const locked = Promise.withResolvers<void>();
+  const removal = api.database.write(async (tx) => {
+    await tx.db
+      .selectFrom("organizations as o")
+      .select("o.id")
+      .where("o.id", "=", org.id)
+      .modifyEnd(tx.dialect.lockRows("o", "removal"))
+      .execute();
+    await tx.db
+      .deleteFrom("teamMembers")
+      .where("teamId", "=", org.ownersTeamId)
+      .where("userId", "=", org.owner.id)
+      .execute();
+    locked.resolve();
+    await sleep(500);
+  });
+  await locked.promise;
+  const answers = await Promise.all([
+    createRule(org, {}),
+    org.owner.patch(`/access-rules/${rules[0].id}`, resource("access-rules", { enabled: true })),
+    org.owner.delete(`/access-rules/${rules[1].id}`),
+  ]);
+  await removal;
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
 });
