@@ -72,7 +72,7 @@ export const accessViolations = defineResource<AccessViolationView>()(({ readOnl
         "computed-at": z
           .string()
           .nullable()
-          .describe("When the violations were last computed; null before the first time."),
+          .describe("When the last computation of the violations started; null before the first one has ended."),
       }),
     },
     refreshAccessViolations: {

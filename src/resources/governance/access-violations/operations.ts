@@ -14,13 +14,19 @@ export const accessViolationResource = implement(accessViolations, {
       await loadOrganization(tx, context, params.organizationName),
       "can-update",
     );
-    const { views, totalCount, computedAt } = await listViolations(tx, organization, query.filterRule, query.page);
+    const { views, totalCount, computedAt, tokenExpiresMs } = await listViolations(
+      tx,
+      organization,
+      query.filterRule,
+      query.page,
+    );
     return {
       views,
       totalCount,
       meta: { "computed-at": computedAt },
       included: await loadIncluded(tx, context, accessViolations, views, query.include),
       changesWith: changesWithin(organization.id, query.include),
+      ...(tokenExpiresMs > 0 && { until: tokenExpiresMs }),
     };
   },
 

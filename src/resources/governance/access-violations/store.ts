@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Capability } from "../../../access/capability.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import { nowParameter } from "../../../database/now-parameter.ts";
 import type { AccessViolationScanTable, AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -15,6 +16,8 @@ interface ViolationPage {
   readonly views: readonly AccessViolationView[];
   readonly totalCount: number;
   readonly computedAt: string | null;
+  /** When the next of their tokens expires; 0 if none does. */
+  readonly tokenExpiresMs: number;
 }
 
 /** Without those of access that has expired and of rules that were disabled since the last scan. */
@@ -43,18 +46,28 @@ export async function listViolations(
     .where(inForce("p"))
     .where(inForce("w"))
     .where(inForce("m"))
+    .where(sql<boolean>`(k.expired_at is null or k.expired_at > ${nowParameter})`)
     .$if(ruleId !== undefined, (query) => query.where("v.accessRuleId", "=", ruleId ?? ""));
   const found = await fetchPage(tx, {
     rows,
-    order: [{ column: "v.since", descending: true }, { column: "v.id" }],
+    order: [
+      { column: "v.since", descending: true },
+      { column: "v.id", descending: true },
+    ],
     page,
     totals: {
       totalCount: countOf(rows.clearSelect().select("v.id")),
       computedMs: sql<number>`(select computed_ms from access_violation_scans where organization_id = ${id})`,
+      tokenExpiresMs: sql<number>`(${rows.clearSelect().select(tx.dialect.msOf(sql`min(k.expired_at)`).as("first"))})`,
     },
   });
-  const { totalCount, computedMs } = found.totals;
-  return { views: found.rows, totalCount, computedAt: computedMs === 0 ? null : new Date(computedMs).toISOString() };
+  const { totalCount, computedMs, tokenExpiresMs } = found.totals;
+  return {
+    views: found.rows,
+    totalCount,
+    tokenExpiresMs,
+    computedAt: computedMs === 0 ? null : new Date(computedMs).toISOString(),
+  };
 }
 
 export async function raiseRequestedScans(

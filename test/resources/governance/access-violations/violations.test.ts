@@ -1,5 +1,6 @@
 /** Violations: access that an enabled rule would refuse today is listed for owners, and leaves the list when it is in order. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { sql } from "kysely";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { useApi, type Json } from "../../../support/api.ts";
 import { data, details, onProject, type Org, resource } from "../../../support/builders.ts";
 import { inMs } from "../../../support/clock.ts";
@@ -49,19 +50,17 @@ describe("the job access-violations", () => {
   it("scans an organization also if the scan of another one fails", async () => {
     const pair = [await api.makeOrganization(), await api.makeOrganization()];
     const [first, second] = pair.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [Org, Org];
-    for (const { name } of pair) await api.makeTeamToken((await api.makeTeam(name)).id);
-    const broken = await makeRule(first, noTokens);
-    await makeRule(second, noTokens);
-    const setPolicy = (policy: string) =>
-      api.database.write((tx) =>
-        tx.db.updateTable("accessRules").set({ policy, version: 2 }).where("id", "=", broken.id).execute(),
-      );
-    await setPolicy("not a policy");
+    for (const { name } of [...pair, first]) await api.makeTeamToken((await api.makeTeam(name)).id);
+    for (const own of pair) await makeRule(own, noTokens);
+    const execute = (statement: string) => api.database.write((tx) => sql.raw(statement).execute(tx.db));
+    await execute(
+      `create unique index one_violation on access_violations (organization_id) where organization_id = '${first.id}'`,
+    );
     await expect(scan(api)).rejects.toThrow();
     expect(await listed(second)).toHaveLength(1);
-    await setPolicy(noTokens);
+    await execute("drop index one_violation");
     await scan(api);
-    expect(await listed(first)).toHaveLength(1);
+    expect(await listed(first)).toHaveLength(2);
   });
 
   it("lists a grant, a seat and tokens that enabled rules would refuse, with the rule's message", async () => {
@@ -172,6 +171,36 @@ describe("the job access-violations", () => {
     expect(await listed(own)).toHaveLength(2);
   });
 
+  it("leaves out tokens that have expired since the scan", async () => {
+    const own = await api.makeOrganization();
+    const { id } = await api.makeTeam(own.name);
+    await api.makeTeamToken(id);
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("tokens")
+        .set({ expiredAt: inMs(4000) })
+        .where("teamId", "=", id)
+        .execute(),
+    );
+    await makeRule(own, noTokens);
+    await scan(api);
+    expect(await listed(own)).toHaveLength(1);
+    await vi.waitFor(async () => expect(await listed(own)).toEqual([]), { timeout: 8000, interval: 250 });
+    expect(await violationsOf(own)).toMatchObject({ meta: { pagination: { "total-count": 0 } } });
+  });
+
+  it("meta.computed-at is when the scan started: a rule that changed during it was not evaluated completely", async () => {
+    const own = await api.makeOrganization();
+    await api.makeTeamToken((await api.makeTeam(own.name)).id);
+    await makeRule(own, noTokens);
+    const before = Date.now();
+    await scan(api);
+    const { data: all, meta } = await violationsOf(own);
+    const computed = Date.parse(meta["computed-at"]);
+    expect(computed).toBeGreaterThanOrEqual(before);
+    expect(computed).toBeLessThanOrEqual(Date.parse(all[0].attributes.since));
+  });
+
   it("names who granted the access as the principal, and the organization if nobody is known", async () => {
     const own = await api.makeOrganization();
     const team = await api.makeTeam(own.name);
@@ -272,6 +301,8 @@ describe("GET /organizations/:name/access-violations", () => {
     const second = await violationsOf(org, "?page[size]=2&page[number]=2");
     expect(first.data).toHaveLength(2);
     expect(second.meta.pagination["total-count"]).toBe(7);
+    const pages = [...first.data, ...second.data].map(({ id, attributes }: Json) => `${attributes.since} ${id}`);
+    expect(pages).toEqual(pages.toSorted().toReversed());
     const { included, data: all } = await violationsOf(org, "?include=rule,team,user,project,workspace");
     const named = new Set(
       all.flatMap(({ relationships }: Json) =>
