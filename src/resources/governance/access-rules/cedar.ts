@@ -14,10 +14,12 @@ let engine: Engine | undefined;
 let generation = 0;
 
 export class CedarFailure extends Error {}
+/** The engine itself failed, and not with an answer. */
+export class CedarTrap extends CedarFailure {}
 
 export const engineGeneration = (): number => generation;
 
-/** Throws `CedarFailure` if the engine fails. A trap leaves the engine's stack pointer where it was, so every later call would fail too. */
+/** Throws `CedarTrap` if the engine fails. A trap leaves the engine's stack pointer where it was, so every later call would fail too. */
 export function callCedar<Result>(call: (cedar: Engine) => Result): Result {
   engine ??= loadEngine();
   try {
@@ -25,7 +27,7 @@ export function callCedar<Result>(call: (cedar: Engine) => Result): Result {
   } catch (error) {
     engine = undefined;
     generation += 1;
-    throw new CedarFailure("The Cedar engine failed.", { cause: error });
+    throw new CedarTrap("The Cedar engine failed.", { cause: error });
   }
 }
 

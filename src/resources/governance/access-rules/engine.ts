@@ -10,7 +10,7 @@ import type {
 import type { AccessRuleTable } from "../../../database/schema/governance.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RuledChange, RuleMatch } from "../../shared/hooks.ts";
-import { callCedar, CedarFailure, engineGeneration } from "./cedar.ts";
+import { callCedar, CedarFailure, CedarTrap, engineGeneration } from "./cedar.ts";
 import type { FactReferences, RuleFacts } from "./facts.ts";
 
 const sliceMs = 5;
@@ -59,12 +59,13 @@ export async function evaluateActions(
   facts: RuleFacts,
   actions: readonly RuledAction[],
 ): Promise<readonly (readonly RuleMatch[])[]> {
-  const groups = groupsOf(rules);
+  const always = rules.filter((rule) => trapped.has(rule)).map(({ id }) => id);
+  const groups = groupsOf(rules.filter((rule) => !trapped.has(rule)));
   const results: RuleMatch[][] = [];
   let sliceStart = performance.now();
   for (const action of actions) {
     const request = requestOf(facts, action);
-    const matching = new Set<string>();
+    const matching = new Set(always);
     for (const group of groups) {
       if (performance.now() - sliceStart > sliceMs) {
         await nextTurn();
@@ -165,6 +166,7 @@ function matchingRules(rules: readonly EnabledRule[], request: CedarRequest): Re
     if (rules.length > 1 || first === undefined)
       return new Set(rules.flatMap((rule) => [...matchingRules([rule], request)]));
     warnOnce(first, error);
+    if (error instanceof CedarTrap) trapped.add(first);
     return new Set([first.id]);
   }
 }
@@ -172,7 +174,7 @@ function matchingRules(rules: readonly EnabledRule[], request: CedarRequest): Re
 function warnOnce({ id, version, name }: EnabledRule, { message }: CedarFailure): void {
   const key = `${id}.${version} ${message}`;
   if (warned.has(key)) return;
-  if (warned.size >= warnedMax) warned.clear();
+  if (warned.size >= rememberedMax) warned.clear();
   warned.add(key);
   process.emitWarning(`The access rule '${name}' (${id}) can't be evaluated, and matches every change: ${message}`);
 }
@@ -246,7 +248,22 @@ function parseInto(name: string, staticPolicies: Record<string, string>): void {
   if (answer.type === "failure") throw failureOf("Cedar can't parse the stored policy", answer.errors);
 }
 
+/** Versions of rules whose evaluation trapped. A trap takes a tenth of a second, so they match without another. */
+class TrappedRules {
+  readonly #keys = new Set<string>();
+
+  has({ id, version }: EnabledRule): boolean {
+    return this.#keys.has(`${id}.${version}`);
+  }
+
+  add({ id, version }: EnabledRule): void {
+    if (this.#keys.size >= rememberedMax) this.#keys.clear();
+    this.#keys.add(`${id}.${version}`);
+  }
+}
+
+const trapped = new TrappedRules();
 const warned = new Set<string>();
-const warnedMax = 1000;
+const rememberedMax = 1000;
 /** In characters of policy text; a parsed policy needs about twenty times its length. */
 const policySets = new PolicySetCache(2_000_000);

@@ -31,23 +31,39 @@ export function limitFault(policy: string): string | undefined {
   return stringFault(words);
 }
 
-/** Strings don't count. A comma begins a new operand, so what it separates doesn't nest. */
+/** What one pair of brackets encloses, or the whole policy, since the last comma. */
+interface NestingLevel {
+  operators: number;
+  /** An upper bound of the height of the expression's tree. */
+  height: number;
+}
+
+/**
+ * Strings don't count. Operators before a bracket may contain what it encloses, and those after it do. A comma begins a new operand, so what
+ * it separates doesn't nest.
+ */
 function isNestedTooDeeply(words: readonly string[]): boolean {
-  const enclosing: number[] = [];
-  let depth = 0;
-  let start = 0;
+  const enclosing: (NestingLevel & { readonly heightBefore: number })[] = [];
+  let level: NestingLevel = { operators: 0, height: 0 };
+  let heightBefore = 0;
   for (const part of words) {
     if ("([{".includes(part)) {
-      enclosing.push(start);
-      depth += bracketWeight;
-      start = depth;
+      enclosing.push({ ...level, heightBefore });
+      level = { operators: 0, height: 0 };
+      heightBefore = 0;
     } else if (")]}".includes(part)) {
-      depth = start - bracketWeight;
-      start = enclosing.pop() ?? 0;
-      depth = Math.max(depth, 0);
-    } else if (part === "," || part === ";") depth = start;
-    else if (operators.has(part) || operatorWords.has(part)) depth += 1;
-    if (depth > depthMax || enclosing.length > bracketsMax) return true;
+      const enclosed = Math.max(level.height, heightBefore) + bracketWeight;
+      const outer = enclosing.pop() ?? { operators: 0, height: 0, heightBefore: 0 };
+      level = { operators: outer.operators, height: Math.max(outer.height, outer.operators + enclosed) };
+      ({ heightBefore } = outer);
+    } else if (part === "," || part === ";") {
+      heightBefore = Math.max(heightBefore, level.height);
+      level = { operators: 0, height: 0 };
+    } else if (operators.has(part) || operatorWords.has(part)) {
+      level.operators += 1;
+      level.height += 1;
+    }
+    if (level.height > depthMax || enclosing.length > bracketsMax) return true;
   }
   return false;
 }

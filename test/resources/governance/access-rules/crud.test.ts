@@ -108,6 +108,7 @@ describe("hostile policies", () => {
     ["sets in sets", inWhen(`${"[".repeat(150)}1${"]".repeat(150)} == [1]`)],
     ["a long chain of operators", inWhen(`${"context.approved || ".repeat(700)}true`)],
     ["a long sum", inWhen(`${"1 + ".repeat(3_900)}1 == 3`)],
+    ["sums in brackets", inWhen(`${"(".repeat(4)}1${`${"+1".repeat(100)})`.repeat(4)} == 2`)],
     ["many conditions", `forbid (principal, action, resource) ${"when{context.approved}".repeat(700)};`],
     ["nested conditionals", inWhen(`${"if context.approved then ".repeat(300)}true${" else false".repeat(300)}`)],
     ["a long path", inWhen(`context${".a".repeat(8_000)}`)],

@@ -5,6 +5,8 @@ import {
   type EnabledRule,
   type RuledAction,
 } from "../../../../src/resources/governance/access-rules/engine.ts";
+import { engineGeneration } from "../../../../src/resources/governance/access-rules/cedar.ts";
+import { limitFault } from "../../../../src/resources/governance/access-rules/limits.ts";
 
 const rule = (id: string, policy: string): EnabledRule => ({
   id,
@@ -43,6 +45,42 @@ it("after a trap, evaluates every set of rules as before", async () => {
     expect(await matching(sound)).toEqual(["arul-always"]);
     expect(await matching([never])).toEqual([]);
   }
+});
+
+it("a rule that has trapped matches without another trap", async () => {
+  const again = rule("arul-again", trapping.policy);
+  const before = engineGeneration();
+  for (const _ of [1, 2, 3]) expect(await matching([always, again, never])).toEqual(["arul-always", "arul-again"]);
+  // One for all rules together, and one for this rule alone.
+  expect(engineGeneration()).toBe(before + 2);
+});
+
+/** Shapes of any size. */
+const shapes: readonly (readonly [string, (size: number) => string])[] = [
+  ["a sum", (size) => `1${"+1".repeat(size)} == 2`],
+  ["brackets", (size) => `${"(".repeat(size)}true${")".repeat(size)}`],
+  ["sums in brackets", (size) => `${"(".repeat(4)}1${`${"+1".repeat(size)})`.repeat(4)} == 2`],
+  ["sums before brackets", (size) => `${`${"1+".repeat(size)}(`.repeat(8)}1${")".repeat(8)} == 2`],
+  [
+    "conditionals before brackets",
+    (size) => `${`${"if true then true else ".repeat(size)}(`.repeat(8)}true${")".repeat(8)}`,
+  ],
+  ["sets", (size) => `${"[".repeat(size)}1${"]".repeat(size)} == [1]`],
+  ["records", (size) => `${"{a:".repeat(size)}1${"}".repeat(size)} == {a: 1}`],
+  ["negations", (size) => `${"!(".repeat(size)}true${")".repeat(size)}`],
+  ["conditions in brackets", (size) => `(context.approved == true) && `.repeat(size) + "true"],
+  ["method calls", (size) => `[true]${".contains([true]".repeat(size)}${")".repeat(size)}`],
+  ["clauses", (size) => `true }${" when { true }".repeat(size)} unless { false`],
+];
+
+it.each(shapes)("the largest accepted policy does not trap: %s", async (name, shape) => {
+  const policyOf = (size: number) => `forbid (principal, action, resource) when { ${shape(size)} };`;
+  let size = 1;
+  while (limitFault(policyOf(size + 1)) === undefined) size += 1;
+  const before = engineGeneration();
+  await matching([rule(`arul-${name}`, policyOf(size))]);
+  expect([size, engineGeneration()]).toEqual([expect.any(Number), before]);
+  expect(size).toBeGreaterThan(5);
 });
 
 it.each(["__entity", "__extn", "__expr", "__proto__"])("evaluates a resource with the tag %s", async (key) => {
