@@ -6,6 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { seatChange } from "../../identity/teams/ruled-changes.ts";
+import type { OrganizationTokenKind } from "../../identity/authentication-tokens/rules.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import type { RuledChange } from "../../shared/hooks.ts";
 import type { RuledAction, RulePrincipal } from "../access-rules/engine.ts";
@@ -111,7 +112,7 @@ const readSeats: SubjectReader = async (tx, page) => {
 };
 
 const tokenReader =
-  (kind: "team" | "organization"): SubjectReader =>
+  (kind: "team" | OrganizationTokenKind): SubjectReader =>
   async (tx, page) => {
     const rows = await tx.db
       .selectFrom("tokens as g")
@@ -168,4 +169,5 @@ export const subjectReaders: readonly SubjectReader[] = [
   readSeats,
   tokenReader("team"),
   tokenReader("organization"),
+  tokenReader("audit-trails"),
 ];
