@@ -10,6 +10,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { inForce } from "../../shared/grants/in-force.ts";
 import { openWithId } from "../../shared/open-organizations.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { rowBatches } from "../../shared/row-batches.ts";
 import type { AccessViolationView } from "./definition.ts";
 
 interface ViolationPage {
@@ -162,19 +163,12 @@ export async function findViolationsOf(
     .execute();
 }
 
-/** The engines limit the parameters of a statement. */
-const rowsPerInsert = 1000;
-
 export async function insertViolations(
   tx: Tx,
   _by: Capability<"job">,
   rows: readonly AccessViolationTable[],
 ): Promise<void> {
-  for (let from = 0; from < rows.length; from += rowsPerInsert)
-    await tx.db
-      .insertInto("accessViolations")
-      .values(rows.slice(from, from + rowsPerInsert))
-      .execute();
+  for (const batch of rowBatches(rows)) await tx.db.insertInto("accessViolations").values(batch).execute();
 }
 
 export async function deleteViolations(tx: Tx, _by: Capability<"job">, ids: readonly string[]): Promise<void> {
