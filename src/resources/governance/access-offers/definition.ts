@@ -184,7 +184,10 @@ export const accessOffers = defineResource<AccessOfferView>()(({ required, optio
       summary: "Take an access offer: request its changes, or make them immediately if it needs no approval",
       needs: "a user who is a member of an eligible team",
       body: {
-        custom: z.object({ data: z.object({ type: z.literal("access-offers"), attributes: takeAttributes }) }),
+        // Also the type of the answer, because clients send either.
+        custom: z.object({
+          data: z.object({ type: z.enum(["access-offers", "access-requests"]), attributes: takeAttributes }),
+        }),
       },
       answer: "created",
       mayWarn: true,

@@ -107,9 +107,11 @@ describe("taking an offer with an approval", () => {
     expect([answer.status, pointers(answer)]).toEqual([422, [pointer]]);
   });
 
-  it("422: a body of another type", async () => {
-    const body = resource("access-requests", { reason: "Incident 4711" });
-    const answer = await dev.post(`/access-offers/${(await make()).id}/actions/take`, body);
+  it("201: with the type of an offer, or of the request that it becomes; 422 with another type", async () => {
+    const takeAs = async (type: string) =>
+      dev.post(`/access-offers/${(await make()).id}/actions/take`, resource(type, { reason: "Incident 4711" }));
+    for (const type of ["access-offers", "access-requests"]) expect((await takeAs(type)).status).toBe(201);
+    const answer = await takeAs("teams");
     expect([answer.status, pointers(answer)]).toEqual([422, ["/data/type"]]);
   });
 
