@@ -14,14 +14,16 @@ const seatsByUser = "/teams/:team_id/relationships/users";
 const seatsByMembership = "/teams/:team_id/relationships/organization-memberships";
 const offerable: ReadonlySet<string> = new Set(["/team-projects", "/team-workspaces", seatsByUser, seatsByMembership]);
 
-/** Each change as for somebody who does not exist. Throws `invalid` with the faults of all changes. */
+/** Stands for the person who takes an offer while nobody does. Does not exist. */
+export const anyTaker: OfferTaker = { userId: newId("users"), membershipId: newId("organization-memberships") };
+
+/** Each change as for `anyTaker`. Throws `invalid` with the faults of all changes. */
 export function parseOfferedChanges(parse: ChangeParser, changes: OfferChanges): ParsedChange[] {
-  const nobody = { userId: newId("users"), membershipId: newId("organization-memberships") };
   const faults = changes.flatMap((change, position) =>
     misplacedPlaceholders(change).map((fault) => ({ ...fault, pointer: `${pointerOf(position)}${fault.pointer}` })),
   );
   if (faults.length > 0) throw invalid(faults);
-  const parsed = parse(changesFor(changes, nobody));
+  const parsed = parse(changesFor(changes, anyTaker));
   const others = parsed.flatMap(({ operation }, position): Fault[] =>
     offerable.has(operation.path)
       ? []

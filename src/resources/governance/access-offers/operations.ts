@@ -123,8 +123,10 @@ async function updateOffer(
   const sent = changesOf<AccessOfferView>(offer, changedOffer(attributes));
   const teams = changedTeams(offer.teams, relationships);
   const kinds = Object.keys(teams) as OfferTeamKind[];
-  if (sent === undefined && kinds.length === 0) return offer;
-  const requested = { ...sent, ...writerOf(context.actor) };
+  const writer = writerOf(context.actor);
+  const isSameWriter = offer.writerKind === writer.writerKind && offer.writerId === writer.writerId;
+  if (sent === undefined && kinds.length === 0 && isSameWriter) return offer;
+  const requested = { ...sent, ...writer };
   const { memberships, faults } = await planTeams(tx, context, offer, teams, relationships);
   const after = { ...requested, ...memberships, teams: { ...offer.teams, ...teams } };
   const changed = afterUpdate<AccessOfferView>(offer, after);
@@ -178,11 +180,12 @@ async function record(
     context,
     accessOffers,
     { ...(before && { before }), ...(after && { after }) },
-    { before: before && auditedTeams(before), after: after && auditedTeams(after) },
+    { before: before && auditedExtras(before), after: after && auditedExtras(after) },
   );
 }
 
-const auditedTeams = ({ teams: { eligible, approver } }: AccessOfferView) => ({
+const auditedExtras = ({ writerId, teams: { eligible, approver } }: AccessOfferView) => ({
+  "last-writer": writerId,
   "eligible-teams": [...eligible.visible, ...eligible.hidden],
   "approver-teams": [...approver.visible, ...approver.hidden],
 });

@@ -9,9 +9,11 @@ import type { Context } from "../../shared/context.ts";
 import type { OfferOfRequest } from "../../shared/hooks.ts";
 import { asStored } from "../access-requests/changes.ts";
 import { findRefusedChange } from "../access-requests/execution.ts";
+import { loadNamedMembers } from "../access-requests/trial.ts";
+import { anyTaker } from "./changes.ts";
 import { findOfferFacts, findOfferWriter } from "./store.ts";
 
-/** As if somebody took the offer now. Throws `forbidden`, or `not-found` for a change of something that the caller can't see, or of another organization. */
+/** As if somebody took the offer now. Throws `forbidden`, or `not-found` for a change of something that the caller can't see, or of another organization, or for a user who is not a member. */
 export async function refuseUnlessAllowed(
   tx: Tx,
   context: Context,
@@ -20,6 +22,7 @@ export async function refuseUnlessAllowed(
   seconds: number,
 ): Promise<void> {
   await refuseOtherOrganizations(tx, organization, changes);
+  await loadNamedMembers(tx, organization.id, changes, [anyTaker.userId, anyTaker.membershipId]);
   const refused = await findRefusedChange(tx, context, context.actor, asStored(changes), seconds);
   if (refused === undefined) return;
   const { error, position } = refused;

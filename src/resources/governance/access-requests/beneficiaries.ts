@@ -77,20 +77,28 @@ function doesTeamGain(teamId: string, before: Grants, after: Grants, movedIds: r
   });
 }
 
-export function beneficiariesOf({ affected, before }: EvaluationStart, { after }: EvaluationEnd): Beneficiaries {
-  const [grantsBefore, grantsAfter] = [grantsIn(before), grantsIn(after)];
-  const movedIds = after.movingWorkspaces.map(({ workspaceId }) => workspaceId);
-  const teamIds = affected.teamIds.filter((id) => doesTeamGain(id, grantsBefore, grantsAfter, movedIds));
+/** Seats that the changes created, or that end later. */
+export function gainedSeats(
+  { affected, before }: EvaluationStart,
+  { after }: EvaluationEnd,
+): AccessSnapshot["memberships"] {
   const seats = new Map(before.memberships.map((seat) => [`${seat.teamId} ${seat.userId}`, seat]));
   const isAffected = new Set(affected.teamIds);
-  const joined = after.memberships.filter((seat) => {
+  return after.memberships.filter((seat) => {
     if (!isAffected.has(seat.teamId)) return false;
     const earlier = seats.get(`${seat.teamId} ${seat.userId}`);
     if (earlier === undefined || endOf(seat) > endOf(earlier)) return true;
     // A seat that a group gave ends with the group.
     return earlier.ssoProviderId !== null && seat.ssoProviderId === null;
   });
-  return { teamIds: new Set(teamIds), userIds: new Set(joined.map(({ userId }) => userId)) };
+}
+
+export function beneficiariesOf(start: EvaluationStart, end: EvaluationEnd): Beneficiaries {
+  const { after } = end;
+  const [grantsBefore, grantsAfter] = [grantsIn(start.before), grantsIn(after)];
+  const movedIds = after.movingWorkspaces.map(({ workspaceId }) => workspaceId);
+  const teamIds = start.affected.teamIds.filter((id) => doesTeamGain(id, grantsBefore, grantsAfter, movedIds));
+  return { teamIds: new Set(teamIds), userIds: new Set(gainedSeats(start, end).map(({ userId }) => userId)) };
 }
 
 /** Also through a team that the changes remove the caller from. A change that is impossible now gives nothing: the stored beneficiaries count then. */

@@ -59,6 +59,8 @@ export interface NewRequest {
   readonly memberIds: readonly string[];
   readonly start: EvaluationStart;
   readonly end: EvaluationEnd;
+  /** Whether all changes were made between `start` and `end`. If not, they show only some of those who would gain. */
+  readonly isComplete: boolean;
   readonly rules: readonly RuleMatch[];
   /** Of break-glass access, which is approved when it is stored. */
   readonly applied?: StoredEffects;
@@ -78,7 +80,7 @@ export async function storeRequest(
   organization: OrganizationView,
   request: NewRequest,
 ): Promise<AccessRequestFacts> {
-  const { id, changes, start, end, applied, requesterId, offerId } = request;
+  const { id, changes, applied, requesterId, offerId } = request;
   const createdAt = now();
   const row: AccessRequestTable = {
     id,
@@ -98,21 +100,10 @@ export async function storeRequest(
     createdAt,
     version: 1,
   };
-  const { teamIds, userIds } = beneficiariesOf(start, end);
-  const grantedTeams = changes.flatMap((change) =>
-    ["POST /team-projects", "POST /team-workspaces"].includes(kindOf(change)) ? [change.references[0]?.id ?? ""] : [],
-  );
-  await insertRequest(
-    tx,
-    authorizeOrganization(organization, "can-traverse"),
-    row,
-    requirementsOf(changes, start, end),
-    {
-      beneficiaryTeamIds: [...new Set([...teamIds, ...grantedTeams])],
-      beneficiaryUserIds: [...new Set([...userIds, ...request.memberIds])],
-      approverTeamIds: [...new Set(request.approverTeamIds)],
-    },
-  );
+  await insertRequest(tx, authorizeOrganization(organization, "can-traverse"), row, requirementsOf(changes, request), {
+    ...likelyBeneficiaries(request),
+    approverTeamIds: [...new Set(request.approverTeamIds)],
+  });
   const facts = await findRequest(tx, context.actor, id);
   if (facts === undefined) throw new Error(`The access request ${id} was not stored.`);
   await recordCreation(tx, { ...context, accessRequestId: id }, facts);
@@ -124,6 +115,19 @@ export async function storeRequest(
   );
   return facts;
 }
+
+function likelyBeneficiaries({ changes, memberIds, start, end, isComplete }: NewRequest) {
+  const { teamIds, userIds } = beneficiariesOf(start, end);
+  const named = isComplete ? [] : memberIds;
+  const granted = isComplete ? [] : changes.filter(isNewGrant).map(({ references: [team] }) => team?.id ?? "");
+  return {
+    beneficiaryTeamIds: [...new Set([...teamIds, ...granted])],
+    beneficiaryUserIds: [...new Set([...userIds, ...named])],
+  };
+}
+
+const isNewGrant = (change: ParsedChange): boolean =>
+  ["POST /team-projects", "POST /team-workspaces"].includes(kindOf(change));
 
 async function recordCreation(tx: Tx, context: Context, facts: AccessRequestFacts): Promise<void> {
   const view = viewOf(facts, likelyPermissions(context.actor, facts));

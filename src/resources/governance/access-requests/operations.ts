@@ -92,6 +92,7 @@ async function createRequest(
       start: tried.start,
       end: tried.end,
       rules: tried.rules,
+      isComplete: tried.isComplete,
     });
     return { organization: locked, facts: stored, trial: tried };
   });

@@ -13,6 +13,7 @@ import { ownersBit } from "../../../access/reach.ts";
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import type { EvaluationEnd, EvaluationStart } from "../../sharing/access-previews/evaluation.ts";
+import { gainedSeats } from "./beneficiaries.ts";
 import { type GrantInput, kindOf, type SeatInput } from "./changes.ts";
 
 export interface Requirement {
@@ -38,12 +39,15 @@ interface TeamInput {
   readonly attributes: { readonly organizationAccess?: object };
 }
 
-export function requirementsOf(
-  changes: readonly ParsedChange[],
-  start: EvaluationStart,
-  end: EvaluationEnd,
-): Requirement[] {
-  const found = changes.flatMap((change) => requirementsOfChange(change, start, end));
+interface TriedChanges {
+  readonly start: EvaluationStart;
+  readonly end: EvaluationEnd;
+  readonly isComplete: boolean;
+}
+
+export function requirementsOf(changes: readonly ParsedChange[], trial: TriedChanges): Requirement[] {
+  const { start } = trial;
+  const found = changes.flatMap((change) => requirementsOfChange(change, trial));
   const projects = new Map(
     start.referenced.flatMap(({ id, type, targetId, projectId }) =>
       type === "workspaces" ? [[id, projectId]] : type === "team-workspaces" ? [[targetId, projectId]] : [],
@@ -60,7 +64,8 @@ const needs = (
   endsAt: string | null = null,
 ): Requirement => ({ kind, subjectId, projectId: null, mask, endsAt });
 
-function requirementsOfChange(change: ParsedChange, start: EvaluationStart, end: EvaluationEnd): Requirement[] {
+function requirementsOfChange(change: ParsedChange, trial: TriedChanges): Requirement[] {
+  const { start, end } = trial;
   const { params, references, input } = change;
   const [first, second] = references.map(({ id }) => id);
   switch (kindOf(change)) {
@@ -78,7 +83,7 @@ function requirementsOfChange(change: ParsedChange, start: EvaluationStart, end:
     case "POST /teams/:team_id/relationships/organization-memberships":
       return [
         ...ofTeam(params["teamId"], "manage-membership", start),
-        needs("team-access", params["teamId"] ?? "", 0, latestEnd(input as readonly SeatInput[])),
+        ...newSeats(params["teamId"] ?? "", input as readonly SeatInput[], trial),
       ];
     case "DELETE /teams/:team_id/relationships/users":
     case "DELETE /teams/:team_id/relationships/organization-memberships":
@@ -141,6 +146,12 @@ function ofTeam(teamId = "", permission: "manage-teams" | "manage-membership", {
   const access = before.teams.find(({ id }) => id === teamId)?.organizationAccess ?? 0;
   const mask = (access & ownersBit) === 0 ? organizationBit(permission) : ownersBit;
   return [needs("team", teamId, 0), needs("organization", "", mask)];
+}
+
+/** Seats that exist already and don't end later give nothing. */
+function newSeats(teamId: string, seats: readonly SeatInput[], { start, end, isComplete }: TriedChanges) {
+  const givesNothing = isComplete && gainedSeats(start, end).every((seat) => seat.teamId !== teamId);
+  return givesNothing ? [] : [needs("team-access", teamId, 0, latestEnd(seats))];
 }
 
 const latestEnd = (members: readonly SeatInput[]): string =>

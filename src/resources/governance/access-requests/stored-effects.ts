@@ -79,7 +79,7 @@ interface VisibleNameRow {
   readonly name: string;
 }
 
-/** One statement. Users are visible to members of the organization through teams that the reader can see, as in a preview. */
+/** One statement. Users are visible to owners, and to others through teams that they can see, as in a preview. */
 async function visibleNames(
   tx: Tx,
   actor: Actor,
@@ -93,6 +93,7 @@ async function visibleNames(
   const subjectIds = (type: PreviewSubject["type"]) => subjects.filter((one) => one.type === type).map(({ id }) => id);
   const principal = principalOf(actor);
   const seesTeam = teamIsVisible(actor, organization.standing);
+  const seesAllUsers = organization.standing.owner ? sql<SqlBool>`1 = 1` : sql<SqlBool>`1 = 0`;
   const readableWorkspace = readableCondition(actor, organization) ?? sql<SqlBool>`1 = 1`;
   const inOrganization = (table: string) => sql`${sql.ref(`${table}.organizationId`)} = ${organization.id}`;
   const { rows } = await sql<VisibleNameRow>`
@@ -100,7 +101,7 @@ async function visibleNames(
       where ${inOrganization("t")} and ${tx.dialect.isOneOf(sql.ref("t.id"), subjectIds("teams"))} and ${seesTeam}
     union all
     select u.id, u.username from users as u
-      where ${tx.dialect.isOneOf(sql.ref("u.id"), subjectIds("users"))} and (u.id = ${principal} or exists (
+      where ${tx.dialect.isOneOf(sql.ref("u.id"), subjectIds("users"))} and (${seesAllUsers} or u.id = ${principal} or exists (
         select 1 from team_members as shared inner join teams as t on t.id = shared.team_id
         where shared.user_id = u.id and ${inForce("shared")} and ${inOrganization("shared")} and ${inOrganization("t")} and ${seesTeam}))
     union all

@@ -114,20 +114,22 @@ export async function tryNewChanges(
 /** Others, such as a grant that exists already, can change until the approval. */
 const isAboutAttributes = ({ pointer = "" }: Fault): boolean => pointer.includes("/body/data/attributes/");
 
-/** Of those who join a team. Throws `not-found` for users outside of the organization. */
-async function loadNamedMembers(
+/** Of those who join a team. Throws `not-found` for users outside of the organization, except for these ids. */
+export async function loadNamedMembers(
   tx: Tx,
   organizationId: string,
   changes: readonly ParsedChange[],
+  exceptIds: readonly string[] = [],
 ): Promise<ReferencedMember[]> {
   const named = changes.map(membersOf);
   const idsBy = (kind: "users" | "organization-memberships") =>
     named.flatMap((members) => (members?.by === kind ? members.ids : []));
   if (named.every((members) => members === undefined)) return [];
   const found = await findNamedMembers(tx, organizationId, idsBy("users"), idsBy("organization-memberships"));
-  const known = new Set(
-    found.flatMap(({ membershipId, userId, usernameKey }) => [membershipId, userId ?? "", usernameKey ?? ""]),
-  );
+  const known = new Set([
+    ...exceptIds,
+    ...found.flatMap(({ membershipId, userId, usernameKey }) => [membershipId, userId ?? "", usernameKey ?? ""]),
+  ]);
   for (const [position, members] of named.entries())
     if (members?.ids.some((id) => !known.has(id) && !known.has(fold(id)))) throw atChange(unseen(), position);
   const joining = new Set(
@@ -140,13 +142,17 @@ async function loadNamedMembers(
   );
 }
 
-/** The position of the first change that the caller can't make itself. `canMakeAll` comes from SQL and decides where the resource was deleted. */
+/**
+ * The position of the first change that the caller can't make itself. `canMakeAll` comes from SQL and decides where the resource was
+ * deleted; where it exists, an earlier change has hidden it from the caller.
+ */
 export function firstDenied(
   { results, positions }: RequestTrial,
   canMakeAll: boolean,
 ): { readonly position: number; readonly reason: string } | undefined {
   const index = results.findIndex(
-    ({ refusal, isUnseen }) => refusal !== undefined && (isUnseen ? !canMakeAll : isDenial(refusal)),
+    ({ refusal, isUnseen, isApplied }) =>
+      refusal !== undefined && (isUnseen ? isApplied || !canMakeAll : isDenial(refusal)),
   );
   const refusal = results[index]?.refusal;
   return refusal && { position: positions[index] ?? 0, reason: refusal.message };

@@ -36,14 +36,23 @@ export async function createRequestFromOffer(
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
   const requesterId = await requesterOfPending(tx, context, organization);
-  const { start, end, rules } = await tryChanges(
+  const { start, end, rules, isComplete } = await tryChanges(
     tx,
     context,
     organization,
     asStored(request.changes),
     request.durationSeconds,
   );
-  const stored = { ...request, id: newRequestId(), requesterId, memberIds: [requesterId], start, end, rules };
+  const stored = {
+    ...request,
+    id: newRequestId(),
+    requesterId,
+    memberIds: [requesterId],
+    start,
+    end,
+    rules,
+    isComplete,
+  };
   const facts = await storeRequest(tx, context, organization, stored);
   const effects = await describeEffects(tx, context, organization, end.comparison, false);
   return viewOf(facts, likelyPermissions(context.actor, facts), effects);
@@ -63,15 +72,16 @@ export async function executeBreakGlass(
   const id = newRequestId();
   const jobsToWake = new Set<string>();
   const { changes, durationSeconds, executor } = request;
-  const { start, end, rules, failure } = await executeChanges(tx, context, organization, executor, asStored(changes), {
+  const executed = await executeChanges(tx, context, organization, executor, asStored(changes), {
     requestId: id,
     durationSeconds,
     isBreakGlass: true,
     jobsToWake,
   });
+  const { start, end, rules, isComplete, failure } = executed;
   if (failure !== undefined) throw failureOfOffer(failure);
   const applied = await effectsToStore(tx, organization.id, end.comparison);
-  const stored = { ...request, id, requesterId, memberIds: [requesterId], start, end, rules, applied };
+  const stored = { ...request, id, requesterId, memberIds: [requesterId], start, end, rules, isComplete, applied };
   const facts = await storeRequest(tx, context, organization, stored);
   tx.afterCommit?.(() => jobsToWake.forEach((job) => context.wake?.(job)));
   const effects = await describeStored(tx, context.actor, organization, applied);

@@ -130,6 +130,20 @@ describe("creating an offer", () => {
     expect((await post(lead, grant("admin"))).status).toBe(201);
   });
 
+  it("404: a seat for somebody who is not a member of the organization, or for a misspelled placeholder", async () => {
+    const stranger = await api.makeUser();
+    const seatFor = (id: string) => {
+      const change = seatIn(onCall.id);
+      return { ...change, body: { data: [{ type: "users", id }] } };
+    };
+    for (const id of [stranger.username, "user-0000000000000000", "$USER"]) {
+      const answer = await post(org.owner, offer([seatIn(onCall.id), seatFor(id)], [developers.id]));
+      expect([answer.status, ...pointers(answer)]).toEqual([404, "/data/attributes/changes/1"]);
+      expect((await patch(org.owner, await make(), { changes: [seatFor(id)] })).status).toBe(404);
+    }
+    expect((await post(org.owner, offer([seatFor(dev.username)], [developers.id]))).status).toBe(201);
+  });
+
   it("403: the second change alone is refused, with its pointer", async () => {
     const own = await api.makeHolder(org.name, "manage-teams", "manage-membership");
     const answer = await post(own, offer([seatIn(onCall.id), seatIn(org.ownersTeamId)], [developers.id]));
@@ -328,6 +342,15 @@ describe("updating an offer", () => {
     expect(teamIds(none, "approver")).toEqual([]);
     for (const sent of [{ data: [] }, { data: null }])
       expect((await patch(org.owner, made, {}, { "eligible-teams": sent })).status).toBe(422);
+  });
+
+  it("200: somebody who saves it unchanged becomes its last writer, with an audit event; the last writer changes nothing", async () => {
+    const made = await make();
+    const own = await api.makeHolder(org.name, "manage-teams", "manage-membership");
+    for (const caller of [org.owner, own, own]) data(await patch(caller, made, { enabled: true }));
+    const events = await eventsOf(made.id);
+    expect(events.map(({ after }) => JSON.parse(after)["last-writer"])).toEqual([org.owner.id, own.id]);
+    expect((await patch(manager, made, { enabled: true })).status).toBe(403);
   });
 
   it("412: the version has changed; otherwise the ETag changes with each update", async () => {

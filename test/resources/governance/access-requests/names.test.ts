@@ -2,9 +2,9 @@
 import { beforeAll, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
-import { makeRequest, readRequest, sendRequest } from "../../../support/access-requests.ts";
+import { approve, makeRequest, readRequest, sendRequest } from "../../../support/access-requests.ts";
 import { grantOn, makeOffer, seatIn, takeBody } from "../../../support/offers.ts";
-import { joining, projectGrant } from "../../../support/previews.ts";
+import { joining, leaving, projectGrant } from "../../../support/previews.ts";
 
 const api = useApi();
 let org: Org;
@@ -50,6 +50,22 @@ it("counts a secret team and its members that an offer's change would show, with
     expect(attributes.effects.gains.map(({ subject }: Json) => subject.id)).toEqual([taker.id]);
     expect(JSON.stringify(attributes.effects)).not.toContain(hidden.username);
   }
+});
+
+it("owners see after an approval who left their only team, others don't", async () => {
+  const leaver = await api.makeMember(org.name);
+  const team = await newTeam();
+  data(await org.owner.post(`/teams/${team}/relationships/users`, joining(team, leaver.username).body));
+  await api.makeTeamProject(project, team, { access: "read" });
+  const request = await ask([leaving(team, leaver.username)]);
+  data(await approve(org.owner, request.id));
+  const lossesFor = async (caller: Member | Org["owner"]) => (await readRequest(caller, request.id)).attributes.effects;
+  const effects = await lossesFor(org.owner);
+  expect(effects.losses.map(({ subject }: Json) => subject)).toContainEqual(
+    expect.objectContaining({ type: "users", id: leaver.id, name: leaver.username }),
+  );
+  expect(effects["unseen-losses"]).toEqual({ teams: 0, users: 0 });
+  expect((await lossesFor(reader))["unseen-losses"]).toEqual({ teams: 0, users: 1 });
 });
 
 it("404 for a move to a project that the caller can't see, also where an earlier change would show it", async () => {
