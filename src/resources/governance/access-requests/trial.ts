@@ -121,15 +121,17 @@ export async function loadNamedMembers(
   changes: readonly ParsedChange[],
   exceptIds: readonly string[] = [],
 ): Promise<ReferencedMember[]> {
-  const named = changes.map(membersOf);
+  const named = changes.map((change) => {
+    const members = membersOf(change);
+    return members && { ...members, ids: members.ids.filter((id) => !exceptIds.includes(id)) };
+  });
   const idsBy = (kind: "users" | "organization-memberships") =>
     named.flatMap((members) => (members?.by === kind ? members.ids : []));
-  if (named.every((members) => members === undefined)) return [];
+  if (named.every((members) => members === undefined || members.ids.length === 0)) return [];
   const found = await findNamedMembers(tx, organizationId, idsBy("users"), idsBy("organization-memberships"));
-  const known = new Set([
-    ...exceptIds,
-    ...found.flatMap(({ membershipId, userId, usernameKey }) => [membershipId, userId ?? "", usernameKey ?? ""]),
-  ]);
+  const known = new Set(
+    found.flatMap(({ membershipId, userId, usernameKey }) => [membershipId, userId ?? "", usernameKey ?? ""]),
+  );
   for (const [position, members] of named.entries())
     if (members?.ids.some((id) => !known.has(id) && !known.has(fold(id)))) throw atChange(unseen(), position);
   const joining = new Set(
