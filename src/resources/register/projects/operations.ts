@@ -93,7 +93,10 @@ export const projectResource = implement(projects, {
 
   async updateProject({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const project = authorizeProject(await loadProject(tx, context, params.projectId, "change"), "can-update");
+      // A rename changes a unique key, for which PostgreSQL waits for every reference to the row. Meanwhile it must hold no lock for a
+      // change, because a new workspace holds a reference until it changes the project's counter.
+      const lock = body.attributes.name === undefined ? "change" : "removal";
+      const project = authorizeProject(await loadProject(tx, context, params.projectId, lock), "can-update");
       context.ifMatch.check(project);
       // `after` has the next version even if nothing changed, so it must not be returned then.
       const { changes, changed: after } = updateOf(project, changedProject(body.attributes, project));

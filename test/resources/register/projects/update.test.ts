@@ -1,4 +1,6 @@
 /** PATCH /projects/:project_id: what changes, what stays, and what is refused. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
@@ -178,6 +180,24 @@ describe("updateProject: keeps concurrent changes", () => {
       name: "Changed together",
       description: "together",
       "auto-destroy-activity-duration": "77h",
+    });
+  });
+
+  it("waits for a new workspace in the project, which does not wait for it", async () => {
+    const isPostgres = api.database.dialect.name === "postgres";
+    let renamed: Promise<Answer> | undefined;
+    await api.database.write(async (tx) => {
+      // As while a workspace is created: first a reference to the project, at the end its counter.
+      const row = tx.db.selectFrom("projects as p").select("p.id").where("p.id", "=", project.id);
+      await row.modifyEnd(tx.dialect.lockRows("p", "reference")).execute();
+      renamed = update({ name: "Renamed meanwhile" });
+      await sleep(200);
+      if (isPostgres) await sql`set local lock_timeout = '500ms'`.execute(tx.db);
+      await tx.db.updateTable("projects").set({ workspaceCount: 1 }).where("id", "=", project.id).execute();
+    });
+    expect(data((await renamed) as Answer).attributes).toMatchObject({
+      name: "Renamed meanwhile",
+      "workspace-count": 1,
     });
   });
 });
