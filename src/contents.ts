@@ -9,7 +9,7 @@ import { ObjectStoreError } from "./object-store/object-store.ts";
 import { S3Store } from "./object-store/s3.ts";
 import { ContentPlace } from "./resources/shared/contents/content-place.ts";
 import { countOutside } from "./resources/shared/contents/contents.ts";
-import { publishContentRequest } from "./resources/shared/metric-events.ts";
+import { contentRequests } from "./resources/shared/process-events.ts";
 
 export interface ContentsSettings {
   readonly contents: ContentsAddress;
@@ -26,7 +26,7 @@ export function openPlace(
   if (contents === "database") return undefined;
   const store = new S3Store(contents, {
     onRequest(request) {
-      publishContentRequest(request);
+      contentRequests.publish(request);
       if (request.result !== "ok") place.noteFailure(request.operation, request.result);
     },
   });

@@ -18,6 +18,7 @@ import { backupJobs, contentJobs, jobs } from "./jobs/index.ts";
 import { BackgroundJobRunner } from "./jobs/runner.ts";
 import type { ContentPlace } from "./resources/shared/contents/content-place.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
+import { failedRules } from "./resources/shared/process-events.ts";
 import { describeGitSandbox } from "./resources/vcs/fetching/git-sandbox.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
 import { type DeprecatedSetting, SettingError } from "./kernel/settings.ts";
@@ -65,6 +66,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     tls,
     console: consoleFiles,
   });
+  logFailedRules(server, logger);
   const urlNow = () => urlOf(server, { tls });
   const allJobs = [...jobs, ...contentJobs(contentPlace), ...backupJobs(settings, version)];
   const jobOptions = optionsOf(settings, urlNow, contentPlace);
@@ -111,6 +113,11 @@ const requestSettings = ({ rateLimit, cacheMb, trustedProxies, metricsToken }: S
   trustedProxies: trustedProxies.length > 0 ? trustedProxies : undefined,
   metricsToken,
 });
+
+function logFailedRules(server: FastifyInstance, logger: Logger): void {
+  const stop = failedRules.subscribe((failure) => logger.warn(failure, "access rule could not be evaluated"));
+  server.addHook("onClose", async () => stop());
+}
 
 async function logGitSandbox({ sandbox }: Settings, logger: Logger): Promise<void> {
   logger.info({ description: await describeGitSandbox(sandbox) }, "code fetching configured");

@@ -1,6 +1,6 @@
 /** Runs the command that the arguments name, and turns errors into a message and an exit code. */
 import { AppError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/text.ts";
+import { asSentence, quoted } from "../kernel/text.ts";
 import { SettingError } from "../kernel/settings.ts";
 import { invocationOf, parse } from "./arguments.ts";
 import { type Command, type CommandResult, type Terminal, UsageError } from "./command.ts";
@@ -67,10 +67,8 @@ function helpOnGroup([first = "", second]: readonly string[]): string {
 
 /** Unexpected errors include the stack, so that they can be reported. */
 function messageOf(error: unknown): string {
-  if (error instanceof AppError) return error.faults.map((fault) => withStop(fault.detail)).join(" ");
-  if (error instanceof SettingError) return error.faults.map(withStop).join("\n");
-  if (error instanceof UsageError) return withStop(error.message);
+  if (error instanceof AppError) return error.faults.map((fault) => asSentence(fault.detail)).join(" ");
+  if (error instanceof SettingError) return error.faults.map(asSentence).join("\n");
+  if (error instanceof UsageError) return asSentence(error.message);
   return `Unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
-
-const withStop = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);

@@ -8,7 +8,7 @@ import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
-import { onContentRequest, onDeliveryAttempt, onVcsEvent } from "../resources/shared/metric-events.ts";
+import { contentRequests, deliveryAttempts, vcsEventMeasurements } from "../resources/shared/process-events.ts";
 import type { Authenticator } from "./authenticate.ts";
 import type { ResponseCache } from "./response-cache.ts";
 import {
@@ -213,7 +213,7 @@ function countVcsEvents(registry: Registry): () => void {
     labelNames: ["provider", "result"],
     registers: [registry],
   });
-  return onVcsEvent(({ provider, result }) => events.inc({ provider, result }));
+  return vcsEventMeasurements.subscribe(({ provider, result }) => events.inc({ provider, result }));
 }
 
 function countAttempts(registry: Registry): () => void {
@@ -223,7 +223,7 @@ function countAttempts(registry: Registry): () => void {
     labelNames: ["kind", "result"],
     registers: [registry],
   });
-  return onDeliveryAttempt(({ kind, result }) => attempts.inc({ kind, result }));
+  return deliveryAttempts.subscribe(({ kind, result }) => attempts.inc({ kind, result }));
 }
 
 function countContents(registry: Registry): () => void {
@@ -239,7 +239,7 @@ function countContents(registry: Registry): () => void {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     ...common,
   });
-  return onContentRequest(({ operation, result, seconds: taken }) => {
+  return contentRequests.subscribe(({ operation, result, seconds: taken }) => {
     requests.inc({ operation, result });
     seconds.observe({ operation, result }, taken);
   });

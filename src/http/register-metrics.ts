@@ -7,7 +7,7 @@ import type { JobTable } from "../database/schema/state.ts";
 import { now, nowMs } from "../kernel/time.ts";
 import { agentTimeoutMs } from "../resources/connections/agent-pools/reads.ts";
 import { type SiteStatistics, readSiteStatistics, tokenKinds } from "../resources/shared/site-statistics.ts";
-import { onEndedPhase } from "../resources/shared/metric-events.ts";
+import { endedPhases } from "../resources/shared/process-events.ts";
 import { withDeadlineOrUndefined } from "./health.ts";
 
 type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
@@ -78,7 +78,7 @@ export function countEndedPhases(registry: Registry): () => void {
     buckets: bucketSeconds,
     registers: [registry],
   });
-  return onEndedPhase(({ phase, result, seconds: duration }) => seconds.observe({ phase, result }, duration));
+  return endedPhases.subscribe(({ phase, result, seconds: duration }) => seconds.observe({ phase, result }, duration));
 }
 
 /** Uses indexes of unfinished rows only. */

@@ -23,3 +23,7 @@ export async function* wholeBody(response: Response): AsyncGenerator<Uint8Array>
   if (length !== null && Number(length) !== bytes)
     throw new Error(`the response ended after ${bytes} of ${length} bytes`);
 }
+
+export async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
+}

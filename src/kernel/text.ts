@@ -23,6 +23,9 @@ export function lengthOf(text: string): number {
   return length;
 }
 
+/** Messages of faults have no period at their end. */
+export const asSentence = (message: string): string => message.replace(/[^.!?]$/, "$&.");
+
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

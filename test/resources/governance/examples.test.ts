@@ -79,8 +79,8 @@ const cases: Readonly<Record<number, { readonly refused: RuledAction[]; readonly
     accepted: [by(ann, { ...inTeam(team), userId: bob }), by(team, { ...inTeam(team), userId: bob })],
   },
   6: {
-    refused: [by(ann, { ...inTeam(team), userId: bob }), by(ann, inTeam(team))],
-    accepted: [by(bob, { ...inTeam(team), userId: ann })],
+    refused: [by(ann, { ...inTeam(team), userId: bob })],
+    accepted: [by(bob, { ...inTeam(team), userId: ann }), by(ann, inTeam(team))],
   },
   7: {
     refused: [by(ann, { teamId: team, permissions: ["runs", "runs:plan", "runs:apply"] })],

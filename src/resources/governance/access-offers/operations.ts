@@ -2,12 +2,13 @@
 import { credentialTerm } from "../../../access/credentials.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { BodyOf, MountedResource, Operation } from "../../../jsonapi/define.ts";
-import { type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
+import { AppError, type Fault, throwIfInvalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { factsOf } from "../../identity/organizations/definition.ts";
+import { factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { authorizeOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import type { ChangeParser } from "../../sharing/access-previews/changes.ts";
+import { accessVersionOf } from "../../sharing/access-previews/reads.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
@@ -38,7 +39,7 @@ import {
   visibleTeamsAmong,
 } from "./store.ts";
 import { loadOffer, loadToWrite, takeOffer } from "./taking.ts";
-import { refuseUnlessAllowed } from "./writer.ts";
+import { refuseUnlessAllowed, withUserIds } from "./writer.ts";
 
 export function accessOfferResource(parseChanges: ChangeParser): MountedResource<Context> {
   return implement(accessOffers, {
@@ -75,10 +76,14 @@ export function accessOfferResource(parseChanges: ChangeParser): MountedResource
       });
     },
 
-    takeAccessOffer: ({ context, params, body: { data } }) =>
-      context.database.write(async (tx) => ({
-        view: await takeOffer(tx, context, parseChanges, params.accessOfferId, data.attributes),
-      })),
+    async takeAccessOffer({ context, params, body: { data } }) {
+      const { database } = context;
+      const view = await database.write((tx) =>
+        takeOffer(tx, context, parseChanges, params.accessOfferId, data.attributes),
+      );
+      // PostgreSQL raises the version at the commit.
+      return { view: { ...view, accessVersion: await accessVersionOf(database.reader, view.organizationId) } };
+    },
   });
 }
 
@@ -93,7 +98,6 @@ async function createOffer(
   // Behind the lock: the caller's access may have changed while the statement above waited.
   const organization = authorizeOrganization(await loadOrganization(tx, context, organizationName), "can-create-team");
   refuseShortLived(context);
-  const changes = parseOfferedChanges(parseChanges, attributes.changes);
   const identity = { id: newId("access-offers"), organizationId: organization.id, createdAt: now() };
   const row = newOffer(attributes, { ...identity, ...writerOf(context.actor) });
   const teams = { ...teamsOfNewOffer, ...changedTeams(teamsOfNewOffer, relationships) };
@@ -101,11 +105,11 @@ async function createOffer(
   const initially = { organizationId: organization.id, standing, isEligible: false, isApprover: false };
   const { memberships, faults } = await planTeams(tx, context, initially, teams, relationships);
   const { isTaken } = await checkNameAvailability(tx, "accessOffers", organization.id, row.name);
-  throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-  await refuseUnlessAllowed(tx, context, organization, changes, row.durationSecondsMax);
-  await insertOffer(tx, organization, row, teamRows(row, teams));
+  const otherFaults = [...(isTaken ? [nameTaken()] : []), ...faults];
+  const stored = { ...row, changes: await checkChanges(tx, context, parseChanges, organization, row, otherFaults) };
+  await insertOffer(tx, organization, stored, teamRows(row, teams));
   const isUser = context.actor.kind === "user";
-  const view = { ...row, ...factsOf(organization), standing, teams, ...memberships, isUser };
+  const view = { ...stored, ...factsOf(organization), standing, teams, ...memberships, isUser };
   await record(tx, context, { after: view });
   return view;
 }
@@ -126,25 +130,49 @@ async function updateOffer(
   const writer = writerOf(context.actor);
   const isSameWriter = offer.writerKind === writer.writerKind && offer.writerId === writer.writerId;
   if (sent === undefined && kinds.length === 0 && isSameWriter) return offer;
-  const requested = { ...sent, ...writer };
   const { memberships, faults } = await planTeams(tx, context, offer, teams, relationships);
-  const after = { ...requested, ...memberships, teams: { ...offer.teams, ...teams } };
-  const changed = afterUpdate<AccessOfferView>(offer, after);
-  const changes = parseOfferedChanges(parseChanges, JSON.parse(changed.changes) as OfferChanges);
+  const changed = afterUpdate<AccessOfferView>(offer, { ...sent, ...memberships, teams: { ...offer.teams, ...teams } });
   const isTaken =
     changed.nameKey !== offer.nameKey &&
     (await checkNameAvailability(tx, "accessOffers", offer.organizationId, changed.name)).isTaken;
-  throwIfInvalid([...(isTaken ? [nameTaken()] : []), ...faults]);
-  await refuseUnlessAllowed(tx, context, organization, changes, changed.durationSecondsMax);
+  const nameFaults = isTaken ? [nameTaken()] : [];
+  const isOnlyDisabled = sent?.enabled === 0 && Object.keys(sent).length === 1 && kinds.length === 0;
+  const written = await checkChanges(tx, context, parseChanges, organization, changed, [
+    ...nameFaults,
+    ...faults,
+  ]).catch((error: unknown) => {
+    // An offer with a change of something that was deleted can be disabled, but not otherwise changed.
+    if (isOnlyDisabled && error instanceof AppError && error.code !== "forbidden") return undefined;
+    throw error;
+  });
+  const requested = { ...sent, ...(written && { ...writer, changes: written }) };
   await updateOfferRow(tx, offer, requested);
   await replaceOfferTeams(tx, offer, kinds, teamRows(offer, teams));
-  await record(tx, context, { before: offer, after: changed });
-  return changed;
+  const after = { ...changed, ...requested };
+  await record(tx, context, { before: offer, after });
+  return after;
+}
+
+/** Returns the changes to store. Throws `invalid`, `forbidden` or `not-found` for changes that the caller can't make. */
+async function checkChanges(
+  tx: Tx,
+  context: Context,
+  parseChanges: ChangeParser,
+  organization: OrganizationView,
+  { changes, durationSecondsMax }: Pick<AccessOfferView, "changes" | "durationSecondsMax">,
+  otherFaults: readonly Fault[],
+): Promise<string> {
+  const sent = JSON.parse(changes) as OfferChanges;
+  const parsed = parseOfferedChanges(parseChanges, sent);
+  throwIfInvalid(otherFaults);
+  const offered = await withUserIds(tx, organization, sent, parsed);
+  await refuseUnlessAllowed(tx, context, organization, parsed, durationSecondsMax);
+  return JSON.stringify(offered);
 }
 
 /** An offer acts for its last writer without its token, so a token that expires can't write one. Throws `forbidden`. */
 function refuseShortLived({ actor }: Context): void {
-  credentialTerm(actor, { thing: "an access offer, or change one", endsAt: null });
+  credentialTerm(actor, { thing: "or change an access offer", endsAt: null });
 }
 
 interface OfferTeamChange {

@@ -95,7 +95,7 @@ export async function listOfferRows(tx: Tx, actor: Actor, organization: Organiza
   };
 }
 
-export interface NamedTeamRow {
+interface NamedTeamRow {
   readonly id: string;
   readonly includesActor: number;
 }
@@ -118,7 +118,7 @@ export async function visibleTeamsAmong(
     .execute();
 }
 
-export type ManagedOffer = Granted<AccessOfferView, "can-update">;
+type ManagedOffer = Granted<AccessOfferView, "can-update">;
 
 export async function insertOffer(
   tx: Tx,
@@ -162,7 +162,7 @@ export async function findTaker(tx: Tx, organizationId: string, userId: string):
   return row && { ...row, userId };
 }
 
-/** Without the caller's access to it. */
+/** Doesn't load the caller's permissions: approvals read it for the offer's writer. */
 export async function findOfferFacts(tx: Tx, id: string) {
   return tx.db
     .selectFrom("accessOffers as a")

@@ -8,7 +8,7 @@ import type { Context } from "../../shared/context.ts";
 import type { AccessRequestView } from "../access-requests/definition.ts";
 import { asStored } from "../access-requests/changes.ts";
 import { failureOfOffer, findRefusedChange, offerWriterMissing } from "../access-requests/execution.ts";
-import { asSentence } from "../access-requests/rules.ts";
+import { asSentence } from "../../../kernel/text.ts";
 import { createRequestFromOffer, executeBreakGlass } from "../access-requests/writes.ts";
 import { changesFor, parseStoredChanges } from "./changes.ts";
 import type { AccessOfferView } from "./definition.ts";

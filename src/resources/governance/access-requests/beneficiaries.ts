@@ -101,7 +101,7 @@ export function beneficiariesOf(start: EvaluationStart, end: EvaluationEnd): Ben
   return { teamIds: new Set(teamIds), userIds: new Set(gainedSeats(start, end).map(({ userId }) => userId)) };
 }
 
-/** Also through a team that the changes remove the caller from. A change that is impossible now gives nothing: the stored beneficiaries count then. */
+/** Counts teams that the changes remove the caller from. If a change fails, its effects are unknown, so the stored beneficiaries count too. */
 export function callerGains(
   actor: Actor,
   { isBeneficiary }: { readonly isBeneficiary: boolean },

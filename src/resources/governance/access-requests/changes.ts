@@ -37,18 +37,24 @@ export const durationFaults = (changes: readonly ParsedChange[]): Fault[] =>
         ],
   );
 
-/** An approver sees and decides on effects on access only. */
-export const otherAttributeFaults = (changes: readonly ParsedChange[]): Fault[] =>
-  changes.flatMap(({ input, accessInput }, position) => {
-    const namesIn = (given: unknown) => Object.keys((given as { attributes?: object } | undefined)?.attributes ?? {});
-    const ofAccess = namesIn(accessInput);
-    return namesIn(input)
-      .filter((name) => !ofAccess.includes(name))
-      .map((name) => ({
-        pointer: `${pointerOf(position)}/body/data/attributes/${kebab(name)}`,
-        detail: "Attributes of an access request can only change access. Leave this one out",
-      }));
-  });
+/** An approver decides on access. Names, or tags that rules test, would change without being shown. */
+export const faultsBesideAccess = (changes: readonly ParsedChange[]): Fault[] =>
+  changes.flatMap(({ input, accessInput }, position) =>
+    (["attributes", "relationships"] as const).flatMap((member) => {
+      const ofAccess = namesIn(accessInput, member);
+      return namesIn(input, member)
+        .filter((name) => !ofAccess.includes(name))
+        .map((name) => ({
+          pointer: `${pointerOf(position)}/body/data/${member}/${kebab(name)}`,
+          detail: "Changes of an access request can only change access. Leave this out",
+        }));
+    }),
+  );
+
+function namesIn(input: unknown, member: "attributes" | "relationships"): string[] {
+  const sent = (input as Partial<Record<typeof member, object>> | undefined)?.[member] ?? {};
+  return Object.entries(sent).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}
 
 /** The handlers' inputs. */
 export interface GrantInput {

@@ -29,6 +29,7 @@ export const partyRoles = {
   beneficiaryUser: "beneficiary-user",
   beneficiaryTeam: "beneficiary-team",
   approverTeam: "approver-team",
+  namedUser: "named-user",
 } as const;
 
 const organizationId = sql.ref<string>("r.organizationId");

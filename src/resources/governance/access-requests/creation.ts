@@ -3,6 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { AccessRequestTable } from "../../../database/schema/access-requests.ts";
 import { conflict, forbidden } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
+import { counted } from "../../../kernel/text.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { authorizeOrganization } from "../../identity/organizations/reads.ts";
@@ -14,40 +15,42 @@ import type { EvaluationEnd, EvaluationStart } from "../../sharing/access-previe
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { beneficiariesOf } from "./beneficiaries.ts";
 import { kindOf } from "./changes.ts";
-import { accessRequests, pendingMax } from "./definition.ts";
+import { accessRequests, breakGlassMax, pendingMax } from "./definition.ts";
 import { requirementsOf } from "./requirements.ts";
 import { type AccessRequestFacts, notifiedRequest, viewOf, likelyPermissions } from "./rules.ts";
 import { findRequest, findRequester, insertRequest } from "./store.ts";
 import type { StoredEffects } from "./stored-effects.ts";
+import type { RequestedMembers } from "./trial.ts";
 
-interface Requester {
-  readonly requesterId: string;
-  readonly pendingCount: number;
-}
-
-/** Throws `forbidden` if the caller is not a user who is an active member. */
-export async function requesterOf(tx: Tx, { actor }: Context, { id }: OrganizationView): Promise<Requester> {
+/**
+ * The caller's id. Throws `forbidden` if the caller is not a user who is an active member, and `conflict` above the limit of pending
+ * requests or of break-glass access.
+ */
+export async function requireRequester(
+  tx: Tx,
+  { actor }: Context,
+  { id }: OrganizationView,
+  kind: "pending" | "break-glass",
+): Promise<string> {
   if (actor.kind !== "user")
     throw forbidden(
       "Only users can request access. Use the token or session of a user, not of a team or organization.",
     );
-  const { isActive, pendingCount } = await findRequester(tx, id, actor.userId);
+  const { isActive, pendingCount, breakGlassCount } = await findRequester(tx, id, actor.userId);
   if (!isActive)
     throw forbidden("Only active members of the organization can request access. Ask an owner to add you.");
-  return { requesterId: actor.userId, pendingCount };
-}
-
-/** As `requesterOf`, for a request that waits for a decision. Throws `conflict` above the limit of pending requests. */
-export async function requesterOfPending(tx: Tx, context: Context, organization: OrganizationView): Promise<string> {
-  const { requesterId, pendingCount } = await requesterOf(tx, context, organization);
-  if (pendingCount >= pendingMax)
+  if (kind === "pending" && pendingCount >= pendingMax)
     throw conflict(
       `You have ${pendingCount} pending access requests in this organization, which is the limit. Withdraw one, or wait for a decision.`,
     );
-  return requesterId;
+  if (kind === "break-glass" && breakGlassCount >= breakGlassMax)
+    throw conflict(
+      `You have taken break-glass access ${counted(breakGlassCount, "time")} in the last hour, which is the limit, because all owners are notified each time. Wait, or request the access.`,
+    );
+  return actor.userId;
 }
 
-export interface NewRequest {
+interface NewRequest extends RequestedMembers {
   readonly id: string;
   readonly requesterId: string;
   readonly reason: string;
@@ -55,8 +58,6 @@ export interface NewRequest {
   readonly changes: readonly ParsedChange[];
   readonly offerId: string | null;
   readonly approverTeamIds: readonly string[];
-  /** Users whom the changes add to teams, also where that is not possible now. */
-  readonly memberIds: readonly string[];
   readonly start: EvaluationStart;
   readonly end: EvaluationEnd;
   /** Whether all changes were made between `start` and `end`. If not, they show only some of those who would gain. */
@@ -68,11 +69,17 @@ export interface NewRequest {
 
 export const newRequestId = (): string => newId("access-requests");
 
-const stored = ({ method, path, body }: AccessChangeRequest): AccessChangeRequest => ({
-  method,
-  path,
-  ...(body !== undefined && { body }),
-});
+/** A workspace is stored by its id, because another one can have its name when the request is approved. */
+function stored({ method, path, body, moves }: ParsedChange, { referenced }: EvaluationStart): AccessChangeRequest {
+  const named = referenced.find(
+    ({ type, name }) => type === "workspaces" && moves?.name !== undefined && name === moves.name,
+  );
+  return {
+    method,
+    path: named === undefined ? path : `/api/v2/workspaces/${named.id}`,
+    ...(body !== undefined && { body }),
+  };
+}
 
 export async function storeRequest(
   tx: Tx,
@@ -89,7 +96,7 @@ export async function storeRequest(
     offerId,
     status: applied === undefined ? "pending" : "approved",
     reason: request.reason,
-    changes: JSON.stringify(changes.map(stored)),
+    changes: JSON.stringify(changes.map((change) => stored(change, request.start))),
     durationSeconds: request.durationSeconds,
     lapsesAt: new Date(nowMs() + organization.accessRequestLapseSeconds * 1000).toISOString(),
     decidedAt: applied === undefined ? null : createdAt,
@@ -103,6 +110,7 @@ export async function storeRequest(
   await insertRequest(tx, authorizeOrganization(organization, "can-traverse"), row, requirementsOf(changes, request), {
     ...likelyBeneficiaries(request),
     approverTeamIds: [...new Set(request.approverTeamIds)],
+    namedUserIds: [...new Set(request.namedIds)],
   });
   const facts = await findRequest(tx, context.actor, id);
   if (facts === undefined) throw new Error(`The access request ${id} was not stored.`);
@@ -116,9 +124,9 @@ export async function storeRequest(
   return facts;
 }
 
-function likelyBeneficiaries({ changes, memberIds, start, end, isComplete }: NewRequest) {
+function likelyBeneficiaries({ changes, joiningIds, start, end, isComplete }: NewRequest) {
   const { teamIds, userIds } = beneficiariesOf(start, end);
-  const named = isComplete ? [] : memberIds;
+  const named = isComplete ? [] : joiningIds;
   const granted = isComplete ? [] : changes.filter(isNewGrant).map(({ references: [team] }) => team?.id ?? "");
   return {
     beneficiaryTeamIds: [...new Set([...teamIds, ...granted])],

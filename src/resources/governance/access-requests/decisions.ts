@@ -25,16 +25,17 @@ import {
 import {
   type AccessRequestFacts,
   authorizeRequest,
-  impossibleChange,
+  impossibleChangeError,
   notifiedRequest,
   refuseAsDecider,
   refuseDecided,
-  refusedAsBeneficiary,
-  refusedChange,
-  requesterLeft,
+  beneficiaryError,
+  deniedChangeError,
+  requesterLeftError,
 } from "./rules.ts";
 import { findRequest, findRequester, updateRequest } from "./store.ts";
 import { effectsToStore } from "./stored-effects.ts";
+import { findUnclearMember } from "./members.ts";
 import { firstDenied, tryChanges } from "./trial.ts";
 
 type DecidableRequest = AccessRequestFacts & { readonly organization: OrganizationView };
@@ -72,6 +73,9 @@ export async function approveRequest(
       if (refused?.cause === "denied") throw failureOfOffer(refused);
     }
     const current = await accessVersionOf(tx, organization.id);
+    // Before the changes, which can remove the requester.
+    const { isActive } = await findRequester(tx, organization.id, request.requesterId);
+    const unclear = await findUnclearMember(tx, request, stored);
     const execution = await executeChanges(tx, context, organization, executor, stored, {
       requestId: id,
       durationSeconds: request.durationSeconds,
@@ -79,23 +83,19 @@ export async function approveRequest(
       jobsToWake,
     });
     refuseApproval(context.actor, executor, request, execution, current === accessVersion);
-    const { isActive } = await findRequester(tx, organization.id, request.requesterId);
-    if (!isActive) throw requesterLeft();
+    if (!isActive) throw requesterLeftError();
+    if (unclear !== undefined) throw impossibleChangeError(unclear.position, unclear.reason);
     const effects = await effectsToStore(tx, organization.id, execution.end.comparison);
     const decided = await decide(tx, context, authorizeDecision(request, "can-approve"), "approved", {
       decisionComment: comment,
       effects: JSON.stringify(effects),
       rules: JSON.stringify(execution.rules),
     });
-    return {
-      ...decided,
-      storedEffects: effects,
-      rules: execution.rules,
-      accessVersion: await accessVersionOf(tx, organization.id),
-    };
+    return { ...decided, storedEffects: effects, rules: execution.rules };
   });
   for (const job of jobsToWake) context.wake?.(job);
-  return approved;
+  // PostgreSQL raises the version at the commit.
+  return { ...approved, accessVersion: await accessVersionOf(context.database.reader, approved.organizationId) };
 }
 
 /** Throws `forbidden` before `precondition-failed` before `conflict`. */
@@ -110,11 +110,11 @@ function refuseApproval(
   if (failure !== undefined && failure.cause !== "impossible") {
     if (failure.cause === "rule") throw forbidden(failure.error.message);
     if (executor !== approver) throw failureOfOffer(failure);
-    throw refusedChange("approve", failure.position, failure.error.message);
+    throw deniedChangeError("approve", failure.position, failure.error.message);
   }
-  if (callerGains(approver, request, execution)) throw refusedAsBeneficiary("approve");
+  if (callerGains(approver, request, execution)) throw beneficiaryError("approve");
   if (!isCurrent) throw changedMeanwhile();
-  if (failure !== undefined) throw impossibleChange(failure.position, failure.error.message);
+  if (failure !== undefined) throw impossibleChangeError(failure.position, failure.error.message);
 }
 
 const changedMeanwhile = (): AppError =>
@@ -163,8 +163,8 @@ async function refuseDenial(tx: Tx, context: Context, parse: ChangeParser, reque
   const stored = parseStored(parse, request.changes);
   const trial = await tryChanges(tx, context, organization, stored, durationSeconds);
   const denied = isInApproverTeam ? undefined : firstDenied(trial, canMakeAll);
-  if (denied !== undefined) throw refusedChange("deny", denied.position, denied.reason);
-  if (callerGains(context.actor, request, trial)) throw refusedAsBeneficiary("deny");
+  if (denied !== undefined) throw deniedChangeError("deny", denied.position, denied.reason);
+  if (callerGains(context.actor, request, trial)) throw beneficiaryError("deny");
 }
 
 export async function withdrawRequest(context: ConditionalContext, id: string): Promise<AccessRequestFacts> {

@@ -20,6 +20,8 @@ import type { RuleMatch } from "../../shared/hooks.ts";
 
 const changesMax = 20;
 export const pendingMax = 50;
+/** In an hour, of one person. */
+export const breakGlassMax = 20;
 const durationRange = { min: 300, max: 31_536_000 };
 
 const requestStatuses = ["pending", "approved", "denied", "withdrawn", "lapsed"] as const;
@@ -69,7 +71,7 @@ const decision = <Attributes extends z.ZodType>(attributes: Attributes) => ({
 });
 
 const deciders =
-  "a user who can make every change, and is neither the requester nor a beneficiary; not with a token of a team or of the organization";
+  "a user who can make every change or belongs to an approver team of the offer, and is neither the requester nor a beneficiary; not with a token of a team or of the organization";
 
 const includes = ["requester", "decided_by"];
 

@@ -2,12 +2,18 @@
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { type AppError, conflict, forbidden } from "../../../kernel/errors.ts";
+import { asSentence } from "../../../kernel/text.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RuleMatch } from "../../shared/hooks.ts";
 import { noIfMatch } from "../../shared/preconditions.ts";
-import { attemptChange, databaseInTransaction, isDenial } from "../../sharing/access-previews/apply-changes.ts";
+import {
+  attemptChange,
+  databaseInTransaction,
+  isDenial,
+  MatchedRules,
+} from "../../sharing/access-previews/apply-changes.ts";
 import {
   type EvaluationEnd,
   type EvaluationStart,
@@ -17,10 +23,9 @@ import {
 import { RefusedByRule } from "../access-rules/rules.ts";
 import { findShortenedSeat } from "./beneficiaries.ts";
 import { applyDuration, membersOf, type StoredChanges } from "./changes.ts";
-import { asSentence } from "./rules.ts";
-import { MatchedRules, rollingBack } from "./trial.ts";
+import { runAndRollBack } from "./trial.ts";
 
-export interface ExecutionFailure {
+interface ExecutionFailure {
   readonly position: number;
   readonly error: AppError;
   /** `denied`: the executor lacks a permission. `rule`: an access rule refuses it. */
@@ -88,7 +93,7 @@ export function findRefusedChange(
     accessRules: { mode: "skip", isApproved: false, isBreakGlass: false },
   };
   const changes = applyDuration(stored.changes, durationSeconds, nowMs());
-  return rollingBack(tx, async () => {
+  return runAndRollBack(tx, async () => {
     for await (const failure of failuresOf(tx, inside, { ...stored, changes }))
       if (failure.cause === "denied" || failure.error.code === "not-found") return failure;
     return undefined;
@@ -128,7 +133,7 @@ function shortening(
     (change) => membersOf(change) !== undefined && change.params["teamId"] === seat.teamId,
   );
   const error = conflict(
-    "Somebody who would join the team is its member already, and that membership would end earlier.",
+    "A person to be added is already a member of the team for longer, so this would shorten the membership.",
   );
   return { position: positions[index] ?? 0, error, cause: "impossible" };
 }
@@ -140,7 +145,7 @@ async function causeOf(
   asOperator: () => Promise<AppError | undefined>,
 ): Promise<ExecutionFailure["cause"]> {
   if (error.code === "not-found" && !isDenial(error)) {
-    const again = await rollingBack(tx, asOperator);
+    const again = await runAndRollBack(tx, asOperator);
     return again !== undefined && again.code === "not-found" ? "impossible" : "denied";
   }
   if (!isDenial(error)) return "impossible";

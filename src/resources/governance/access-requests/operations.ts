@@ -9,8 +9,8 @@ import { loadIncluded } from "../../shared/includes.ts";
 import type { AccessChangeRequest, ChangeParser } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import { callerGains } from "./beneficiaries.ts";
-import { durationFaults, otherAttributeFaults, parseStored } from "./changes.ts";
-import { newRequestId, requesterOfPending, storeRequest } from "./creation.ts";
+import { durationFaults, faultsBesideAccess, parseStored } from "./changes.ts";
+import { newRequestId, requireRequester, storeRequest } from "./creation.ts";
 import { approveRequest, denyRequest, withdrawRequest } from "./decisions.ts";
 import { accessRequests, type AccessRequestView } from "./definition.ts";
 import { type AccessRequestFacts, authorizeRequest, likelyPermissions, permissionsOn, viewOf } from "./rules.ts";
@@ -75,10 +75,10 @@ async function createRequest(
   { changes: sent, reason, durationSeconds }: RequestInput,
 ): Promise<AccessRequestView> {
   const changes = parse(sent);
-  throwIfInvalid([...otherAttributeFaults(changes), ...(durationSeconds === null ? [] : durationFaults(changes))]);
+  throwIfInvalid([...faultsBesideAccess(changes), ...(durationSeconds === null ? [] : durationFaults(changes))]);
   const { organization, facts, trial } = await context.database.write(async (tx) => {
     const locked = await loadOrganization(tx, context, organizationName, "removal");
-    const requesterId = await requesterOfPending(tx, context, locked);
+    const requesterId = await requireRequester(tx, context, locked, "pending");
     const tried = await tryNewChanges(tx, context, locked, changes, durationSeconds);
     const stored = await storeRequest(tx, context, locked, {
       id: newRequestId(),
@@ -88,7 +88,8 @@ async function createRequest(
       changes,
       offerId: null,
       approverTeamIds: [],
-      memberIds: tried.memberIds,
+      joiningIds: tried.joiningIds,
+      namedIds: tried.namedIds,
       start: tried.start,
       end: tried.end,
       rules: tried.rules,
@@ -107,10 +108,22 @@ async function showRequest(parse: ChangeParser, context: Context, id: string): P
     const locked = await loadOrganization(tx, context, request.organizationName, "removal");
     const current = await loadRequest(tx, context, id);
     const stored = parseStored(parse, current.changes);
-    const tried = await tryChanges(tx, context, locked, stored, current.durationSeconds);
+    const tried = await tryChanges(tx, await asRulesSee(tx, context, current), locked, stored, current.durationSeconds);
     return { organization: locked, facts: current, trial: tried };
   });
   return facts.status === "pending" ? pendingView(context, organization, facts, trial) : decidedView(context, facts);
+}
+
+/** What an approver team approves is executed as the offer's last writer, who is then the principal of the access rules. */
+async function asRulesSee(
+  tx: Tx,
+  context: Context,
+  { offerId, isInApproverTeam }: AccessRequestFacts,
+): Promise<Context> {
+  if (offerId === null || !isInApproverTeam) return context;
+  const offer = await context.hooks.accessRequests.findOfferOfRequest(tx, offerId);
+  if (offer?.writer === undefined) return context;
+  return { ...context, accessRules: { mode: "skip", isApproved: true, isBreakGlass: false, principal: offer.writer } };
 }
 
 async function pendingView(

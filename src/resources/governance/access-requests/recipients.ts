@@ -65,7 +65,7 @@ export async function firstUsers(tx: Tx, users: RawBuilder<string>, max?: number
   return rows.map(({ id }) => id);
 }
 
-export interface RequestNames {
+interface RequestNames {
   readonly requestedBy: string | null;
   readonly decidedBy: string | null;
   readonly offerName: string | null;

@@ -2,6 +2,7 @@
 import type { Actor } from "../../../access/actor.ts";
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { type AppError, conflict, forbidden } from "../../../kernel/errors.ts";
+import { asSentence } from "../../../kernel/text.ts";
 import type { NotifiedRequest } from "../../shared/hooks.ts";
 import type { AccessRequestPermissions, AccessRequestView } from "./definition.ts";
 import type { DescribedEffects } from "../../sharing/access-previews/definition.ts";
@@ -75,15 +76,12 @@ export function refuseAsDecider(actor: Actor, { isRequester }: AccessRequestFact
     );
 }
 
-export const refusedAsBeneficiary = (decision: Decision): AppError =>
+export const beneficiaryError = (decision: Decision): AppError =>
   forbidden(
     `You can't ${decision} this access request, because you or one of your teams would gain access by it. Ask somebody who gains nothing.`,
   );
 
-/** Messages of faults have no period at their end. */
-export const asSentence = (message: string): string => message.replace(/[^.!?]$/, "$&.");
-
-export const refusedChange = (decision: Decision, position: number, reason: string): AppError =>
+export const deniedChangeError = (decision: Decision, position: number, reason: string): AppError =>
   forbidden(
     `You can't ${decision} this access request, because you can't make its change ${position + 1} yourself: ${asSentence(reason)}`,
   );
@@ -91,15 +89,17 @@ export const refusedChange = (decision: Decision, position: number, reason: stri
 /** Throws `conflict`. */
 export function refuseDecided({ status }: Pick<AccessRequestFacts, "status">): void {
   if (status !== "pending")
-    throw conflict(`The access request is ${status}, so it can't be changed any more. Create a new request.`);
+    throw conflict(
+      `The access request ${status === "lapsed" ? "lapsed before anybody decided" : `was already ${status}`}. If the access is still needed, the requester can create a new request.`,
+    );
 }
 
-export const impossibleChange = (position: number, reason: string): AppError =>
+export const impossibleChangeError = (position: number, reason: string): AppError =>
   conflict(
     `Change ${position + 1} of the access request is no longer possible: ${asSentence(reason)} Nothing was changed. Deny the request, or approve it once the change is possible.`,
   );
 
-export const requesterLeft = (): AppError =>
+export const requesterLeftError = (): AppError =>
   conflict(
     "The requester is no longer an active member of the organization. Nothing was changed. Deny the request, or add the requester again.",
   );

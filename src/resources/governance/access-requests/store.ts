@@ -9,6 +9,7 @@ import { nowParameter } from "../../../database/now-parameter.ts";
 import type { AccessRequestTable } from "../../../database/schema/access-requests.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import {
   factsColumns,
   type OrganizationFacts,
@@ -120,7 +121,7 @@ export async function findRequest(
   return row && factsOf(actor, checkedStandingOf(actor, row), row, row.effects);
 }
 
-export interface RequestFilter {
+interface RequestFilter {
   readonly status: AccessRequestStatus | undefined;
   readonly requesterId: string | undefined;
   readonly mine: "to-decide" | "requested" | undefined;
@@ -186,10 +187,13 @@ function listConditions(
 export interface RequesterStanding {
   readonly isActive: boolean;
   readonly pendingCount: number;
+  /** Of break-glass access in the last hour. */
+  readonly breakGlassCount: number;
 }
 
 export async function findRequester(tx: Tx, organizationId: string, userId: string): Promise<RequesterStanding> {
-  const { isActive, pendingCount } = await tx.db
+  const hourAgo = new Date(nowMs() - 3_600_000).toISOString();
+  const { isActive, pendingCount, breakGlassCount } = await tx.db
     .selectNoFrom([
       sql<number>`(select count(*) from organization_memberships as m
         where m.organization_id = ${organizationId} and m.user_id = ${userId} and m.status = 'active')`.as("isActive"),
@@ -197,9 +201,16 @@ export async function findRequester(tx: Tx, organizationId: string, userId: stri
         where r.organization_id = ${organizationId} and r.requester_id = ${userId} and ${isPending})`.as(
         "pendingCount",
       ),
+      sql<number>`(select count(*) from access_requests as r
+        where r.organization_id = ${organizationId} and r.requester_id = ${userId} and r.created_at > ${hourAgo}
+          and r.status = 'approved' and r.decided_by_id is null)`.as("breakGlassCount"),
     ])
     .executeTakeFirstOrThrow();
-  return { isActive: Number(isActive) > 0, pendingCount: Number(pendingCount) };
+  return {
+    isActive: Number(isActive) > 0,
+    pendingCount: Number(pendingCount),
+    breakGlassCount: Number(breakGlassCount),
+  };
 }
 
 export interface ReferencedMember {
@@ -230,10 +241,11 @@ export async function findNamedMembers(
   return found.rows;
 }
 
-export interface RequestParties {
+interface RequestParties {
   readonly beneficiaryUserIds: readonly string[];
   readonly beneficiaryTeamIds: readonly string[];
   readonly approverTeamIds: readonly string[];
+  readonly namedUserIds: readonly string[];
 }
 
 /** 64 KiB of changes can name more than 1,000 people. */
@@ -242,7 +254,7 @@ export async function insertRequest(
   _by: Granted<OrganizationView, "can-traverse">,
   row: AccessRequestTable,
   requirements: readonly Requirement[],
-  { beneficiaryUserIds, beneficiaryTeamIds, approverTeamIds }: RequestParties,
+  { beneficiaryUserIds, beneficiaryTeamIds, approverTeamIds, namedUserIds }: RequestParties,
 ): Promise<void> {
   const { id: requestId, organizationId } = row;
   await tx.db.insertInto("accessRequests").values(row).execute();
@@ -252,8 +264,20 @@ export async function insertRequest(
     ...beneficiaryUserIds.map((subjectId) => ({ role: partyRoles.beneficiaryUser, subjectId })),
     ...beneficiaryTeamIds.map((subjectId) => ({ role: partyRoles.beneficiaryTeam, subjectId })),
     ...approverTeamIds.map((subjectId) => ({ role: partyRoles.approverTeam, subjectId })),
+    ...namedUserIds.map((subjectId) => ({ role: partyRoles.namedUser, subjectId })),
   ].map((party) => ({ organizationId, requestId, ...party }));
   for (const batch of rowBatches(parties)) await tx.db.insertInto("accessRequestParties").values(batch).execute();
+}
+
+/** Of the request's creation. */
+export async function findNamedUserIds(tx: Tx, requestId: string): Promise<ReadonlySet<string>> {
+  const rows = await tx.db
+    .selectFrom("accessRequestParties")
+    .select("subjectId")
+    .where("requestId", "=", requestId)
+    .where("role", "=", partyRoles.namedUser)
+    .execute();
+  return new Set(rows.map(({ subjectId }) => subjectId));
 }
 
 export async function updateRequest(

@@ -3,17 +3,15 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { type Fault, invalid } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
-import { fold } from "../../../kernel/text.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import type { RuleMatch } from "../../shared/hooks.ts";
 import {
   applyChanges,
-  atChange,
   type ChangeResult,
   isDenial,
+  MatchedRules,
   refuseUnseen,
-  unseen,
 } from "../../sharing/access-previews/apply-changes.ts";
 import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import {
@@ -22,8 +20,8 @@ import {
   finishEvaluation,
   startEvaluation,
 } from "../../sharing/access-previews/evaluation.ts";
-import { asStored, applyDuration, membersOf, type StoredChanges } from "./changes.ts";
-import { findNamedMembers, type ReferencedMember } from "./store.ts";
+import { asStored, applyDuration, type StoredChanges } from "./changes.ts";
+import { loadNamedMembers } from "./members.ts";
 
 export interface RequestTrial {
   readonly start: EvaluationStart;
@@ -36,17 +34,7 @@ export interface RequestTrial {
   readonly isComplete: boolean;
 }
 
-/** Each rule once. */
-export class MatchedRules {
-  readonly #matches = new Map<string, RuleMatch>();
-  readonly add = (_change: unknown, match: RuleMatch): void => void this.#matches.set(match.rule.id, match);
-
-  get all(): RuleMatch[] {
-    return [...this.#matches.values()];
-  }
-}
-
-export async function rollingBack<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result> {
+export async function runAndRollBack<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result> {
   await sql`savepoint trial`.execute(tx.db);
   try {
     return await work();
@@ -57,7 +45,14 @@ export async function rollingBack<Result>(tx: Tx, work: () => Promise<Result>): 
 }
 
 function trialContext(context: Context, rules: MatchedRules): Context {
-  const accessRules = { mode: "skip", isApproved: true, isBreakGlass: false, onMatch: rules.add } as const;
+  const principal = context.accessRules?.principal;
+  const accessRules = {
+    mode: "skip",
+    isApproved: true,
+    isBreakGlass: false,
+    onMatch: rules.add,
+    ...(principal && { principal }),
+  } as const;
   return { ...context, wake: () => {}, accessRules };
 }
 
@@ -78,7 +73,7 @@ export function tryChanges(
   durationSeconds: number | null,
   check?: (attempts: ChangeAttempts) => Promise<void>,
 ): Promise<RequestTrial> {
-  return rollingBack(tx, async () => {
+  return runAndRollBack(tx, async () => {
     const rules = new MatchedRules();
     const inside = trialContext(context, rules);
     const limited = applyDuration(changes, durationSeconds, nowMs());
@@ -91,6 +86,13 @@ export function tryChanges(
   });
 }
 
+export interface RequestedMembers {
+  /** Users whom the changes add to teams, also where that is not possible now. */
+  readonly joiningIds: readonly string[];
+  /** Users whom the changes name by their username. */
+  readonly namedIds: readonly string[];
+}
+
 /** As `tryChanges`, for new changes. Throws `not-found` for what the caller can't see, and `invalid` for attributes that the change's own route refuses. */
 export async function tryNewChanges(
   tx: Tx,
@@ -98,7 +100,7 @@ export async function tryNewChanges(
   organization: OrganizationView,
   changes: readonly ParsedChange[],
   durationSeconds: number | null,
-): Promise<RequestTrial & { readonly memberIds: readonly string[] }> {
+): Promise<RequestTrial & RequestedMembers> {
   const members = await loadNamedMembers(tx, organization.id, changes);
   const check = async ({ inside, limited, start, results, faults }: ChangeAttempts) => {
     // An earlier change can show what a later one names.
@@ -108,45 +110,21 @@ export async function tryNewChanges(
     if (wrong.length > 0) throw invalid(wrong);
   };
   const trial = await tryChanges(tx, context, organization, asStored(changes), durationSeconds, check);
-  return { ...trial, memberIds: members.flatMap(({ userId }) => userId ?? []) };
+  const idsOf = (some: typeof members) => some.flatMap(({ userId }) => userId ?? []);
+  return {
+    ...trial,
+    joiningIds: idsOf(members.filter(({ isJoining }) => isJoining)),
+    namedIds: idsOf(members.filter(({ isCalledByName }) => isCalledByName)),
+  };
 }
 
 /** Others, such as a grant that exists already, can change until the approval. */
 const isAboutAttributes = ({ pointer = "" }: Fault): boolean => pointer.includes("/body/data/attributes/");
 
-/** Of those who join a team. Throws `not-found` for users outside of the organization, except for these ids. */
-export async function loadNamedMembers(
-  tx: Tx,
-  organizationId: string,
-  changes: readonly ParsedChange[],
-  exceptIds: readonly string[] = [],
-): Promise<ReferencedMember[]> {
-  const named = changes.map((change) => {
-    const members = membersOf(change);
-    return members && { ...members, ids: members.ids.filter((id) => !exceptIds.includes(id)) };
-  });
-  const idsBy = (kind: "users" | "organization-memberships") =>
-    named.flatMap((members) => (members?.by === kind ? members.ids : []));
-  if (named.every((members) => members === undefined || members.ids.length === 0)) return [];
-  const found = await findNamedMembers(tx, organizationId, idsBy("users"), idsBy("organization-memberships"));
-  const known = new Set(
-    found.flatMap(({ membershipId, userId, usernameKey }) => [membershipId, userId ?? "", usernameKey ?? ""]),
-  );
-  for (const [position, members] of named.entries())
-    if (members?.ids.some((id) => !known.has(id) && !known.has(fold(id)))) throw atChange(unseen(), position);
-  const joining = new Set(
-    changes.flatMap((change) =>
-      change.operation.method === "POST" ? (membersOf(change)?.ids ?? []).flatMap((id) => [id, fold(id)]) : [],
-    ),
-  );
-  return found.filter(({ membershipId, userId, usernameKey }) =>
-    [membershipId, userId ?? "", usernameKey ?? ""].some((id) => joining.has(id)),
-  );
-}
-
 /**
- * The position of the first change that the caller can't make itself. `canMakeAll` comes from SQL and decides where the resource was
- * deleted; where it exists, an earlier change has hidden it from the caller.
+ * The position of the first change that the caller can't make itself. For a change whose resource the caller couldn't see: if the operator
+ * made the change, an earlier one has hidden the resource, and it counts as denied; otherwise the resource is gone, and the stored
+ * requirements (`canMakeAll`) decide.
  */
 export function firstDenied(
   { results, positions }: RequestTrial,

@@ -6,14 +6,14 @@ import type { ParsedChange } from "../../sharing/access-previews/changes.ts";
 import { describeEffects } from "../../sharing/access-previews/described-effects.ts";
 import type { Context } from "../../shared/context.ts";
 import { asStored } from "./changes.ts";
-import { newRequestId, requesterOf, requesterOfPending, storeRequest } from "./creation.ts";
+import { newRequestId, requireRequester, storeRequest } from "./creation.ts";
 import type { AccessRequestView } from "./definition.ts";
 import { executeChanges, failureOfOffer } from "./execution.ts";
 import { likelyPermissions, viewOf } from "./rules.ts";
 import { describeStored, effectsToStore } from "./stored-effects.ts";
 import { tryChanges } from "./trial.ts";
 
-export interface RequestFromOffer {
+interface RequestFromOffer {
   readonly offerId: string;
   /** With `$user` replaced. */
   readonly changes: readonly ParsedChange[];
@@ -35,7 +35,7 @@ export async function createRequestFromOffer(
   organization: OrganizationView,
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
-  const requesterId = await requesterOfPending(tx, context, organization);
+  const requesterId = await requireRequester(tx, context, organization, "pending");
   const { start, end, rules, isComplete } = await tryChanges(
     tx,
     context,
@@ -47,7 +47,8 @@ export async function createRequestFromOffer(
     ...request,
     id: newRequestId(),
     requesterId,
-    memberIds: [requesterId],
+    joiningIds: [requesterId],
+    namedIds: [],
     start,
     end,
     rules,
@@ -68,7 +69,7 @@ export async function executeBreakGlass(
   organization: OrganizationView,
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
-  const { requesterId } = await requesterOf(tx, context, organization);
+  const requesterId = await requireRequester(tx, context, organization, "break-glass");
   const id = newRequestId();
   const jobsToWake = new Set<string>();
   const { changes, durationSeconds, executor } = request;
@@ -81,7 +82,18 @@ export async function executeBreakGlass(
   const { start, end, rules, isComplete, failure } = executed;
   if (failure !== undefined) throw failureOfOffer(failure);
   const applied = await effectsToStore(tx, organization.id, end.comparison);
-  const stored = { ...request, id, requesterId, memberIds: [requesterId], start, end, rules, isComplete, applied };
+  const stored = {
+    ...request,
+    id,
+    requesterId,
+    joiningIds: [requesterId],
+    namedIds: [],
+    start,
+    end,
+    rules,
+    isComplete,
+    applied,
+  };
   const facts = await storeRequest(tx, context, organization, stored);
   tx.afterCommit?.(() => jobsToWake.forEach((job) => context.wake?.(job)));
   const effects = await describeStored(tx, context.actor, organization, applied);

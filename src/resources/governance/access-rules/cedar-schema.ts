@@ -36,6 +36,7 @@ action grant, update, revoke appliesTo {
   resource: [Project, Workspace],
   context: Change,
 };
+// updateTeam: any change of a team but its name and description.
 action addMember, removeMember, updateTeam appliesTo {
   principal: [User, Team, Organization],
   resource: [Team],

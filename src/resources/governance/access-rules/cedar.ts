@@ -14,7 +14,7 @@ let engine: Engine | undefined;
 let generation = 0;
 
 export class CedarFailure extends Error {}
-/** The engine itself failed, and not with an answer. */
+/** The engine crashed instead of returning an error. */
 export class CedarTrap extends CedarFailure {}
 
 export const engineGeneration = (): number => generation;

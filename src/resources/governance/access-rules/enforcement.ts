@@ -1,9 +1,11 @@
 /** Refuses changes of access that a rule forbids, in the transaction of the change. Connected as the hook `accessRules`. */
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
+import { invalid } from "../../../kernel/errors.ts";
+import { asSentence, counted } from "../../../kernel/text.ts";
 import type { Context } from "../../shared/context.ts";
 import { isRefusal, type RuledChange, type RuledOrganization, type RuleMatch } from "../../shared/hooks.ts";
-import { evaluateActions, referencesOf, type RuledAction, type RulePrincipal } from "./engine.ts";
+import { type EnabledRule, evaluateActions, referencesOf, type RuledAction, type RulePrincipal } from "./engine.ts";
 import { loadFacts } from "./facts.ts";
 import { RefusedByRule } from "./rules.ts";
 import { enabledRulesOf } from "./store.ts";
@@ -19,7 +21,7 @@ export async function enforceRules(
 ): Promise<void> {
   const { accessRules: scope, warn } = context;
   if (scope?.mode === "skip" && scope.onMatch === undefined) return;
-  const matches = await matchRules(tx, context, organization, changes);
+  const matches = await evaluateRules(tx, context, organization, changes, (rules) => refuseTooMany(rules, changes));
   for (const [position, change] of changes.entries())
     for (const match of matches[position] ?? []) scope?.onMatch?.(change, match);
   if (scope?.mode === "skip") return;
@@ -35,17 +37,42 @@ export async function enforceRules(
 }
 
 /** The rules that match each change, whatever their enforcement. */
-export async function matchRules(
+export const matchRules = (
+  tx: Tx,
+  context: RuleContext,
+  organization: RuledOrganization,
+  changes: readonly RuledChange[],
+): Promise<readonly (readonly RuleMatch[])[]> => evaluateRules(tx, context, organization, changes);
+
+/** In characters of policy text, for all changes together: up to four seconds, in which nobody else can write in the organization. */
+const evaluatedTextMax = 2 ** 25;
+
+/** Throws `invalid`. */
+function refuseTooMany(rules: readonly EnabledRule[], changes: readonly RuledChange[]): void {
+  const length = rules.reduce((sum, { policy }) => sum + policy.length, 0);
+  const most = Math.floor(evaluatedTextMax / length);
+  if (changes.length > most)
+    throw invalid([
+      {
+        pointer: "/data",
+        detail: `With the access rules of this organization, one request can make at most ${counted(most, "change")} of access, and this one makes ${changes.length}. Send several requests`,
+      },
+    ]);
+}
+
+async function evaluateRules(
   tx: Tx,
   context: RuleContext,
   { organizationId, enabledRuleCount }: RuledOrganization,
   changes: readonly RuledChange[],
+  check?: (rules: readonly EnabledRule[]) => void,
 ): Promise<readonly (readonly RuleMatch[])[]> {
   if (enabledRuleCount === 0 || changes.length === 0) return changes.map(() => []);
   const { isApproved = false, isBreakGlass = false, principal = context.actor } = context.accessRules ?? {};
   const by = rulePrincipalOf(principal, organizationId);
   const actions = changes.map((change): RuledAction => ({ change, principal: by, isApproved, isBreakGlass }));
   const rules = await enabledRulesOf(tx, organizationId);
+  check?.(rules);
   const facts = await loadFacts(tx, referencesOf(organizationId, actions));
   return evaluateActions(rules, facts, actions);
 }
@@ -62,8 +89,8 @@ const byRule = (matches: readonly RuleMatch[]): RuleMatch[] => [
 ];
 
 function refusalOf({ rule: { name, enforcement }, message }: RuleMatch): string {
-  const end = /[.!?]$/.test(message) ? "" : ".";
+  const reason = asSentence(message);
   return enforcement === "approval"
-    ? `The access rule '${name}' requires an approved access request for this change: ${message}${end} Request the access, so that somebody else can approve it.`
-    : `The access rule '${name}' forbids this change: ${message}${end}`;
+    ? `The access rule '${name}' requires an approved access request for this change: ${reason} Request the change, so that somebody else can approve it, or ask an owner if it can't be requested.`
+    : `The access rule '${name}' forbids this change: ${reason}`;
 }

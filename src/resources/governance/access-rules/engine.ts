@@ -10,6 +10,7 @@ import type {
 import type { AccessRuleTable } from "../../../database/schema/governance.ts";
 import { now } from "../../../kernel/time.ts";
 import type { RuledChange, RuleMatch } from "../../shared/hooks.ts";
+import { failedRules } from "../../shared/process-events.ts";
 import { callCedar, CedarFailure, CedarTrap, engineGeneration } from "./cedar.ts";
 import type { FactReferences, RuleFacts } from "./facts.ts";
 
@@ -165,18 +166,18 @@ function matchingRules(rules: readonly EnabledRule[], request: CedarRequest): Re
     const [first] = rules;
     if (rules.length > 1 || first === undefined)
       return new Set(rules.flatMap((rule) => [...matchingRules([rule], request)]));
-    warnOnce(first, error);
+    publishOnce(first, error);
     if (error instanceof CedarTrap) trapped.add(first);
     return new Set([first.id]);
   }
 }
 
-function warnOnce({ id, version, name }: EnabledRule, { message }: CedarFailure): void {
+function publishOnce({ id, version, name }: EnabledRule, { message }: CedarFailure): void {
   const key = `${id}.${version} ${message}`;
-  if (warned.has(key)) return;
-  if (warned.size >= rememberedMax) warned.clear();
-  warned.add(key);
-  process.emitWarning(`The access rule '${name}' (${id}) can't be evaluated, and matches every change: ${message}`);
+  if (published.has(key)) return;
+  if (published.size >= rememberedMax) published.clear();
+  published.add(key);
+  failedRules.publish({ rule: id, name, error: message });
 }
 
 function evaluateTogether(rules: readonly EnabledRule[], request: CedarRequest): ReadonlySet<string> {
@@ -263,7 +264,7 @@ class TrappedRules {
 }
 
 const trapped = new TrappedRules();
-const warned = new Set<string>();
+const published = new Set<string>();
 const rememberedMax = 1000;
 /** In characters of policy text; a parsed policy needs about twenty times its length. */
 const policySets = new PolicySetCache(2_000_000);

@@ -1,4 +1,5 @@
 /** Operations on access rules: load → authorize → decide → write. */
+import { singleChunk } from "../../../kernel/streams.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
@@ -75,7 +76,7 @@ export const accessRuleResource = implement(accessRules, {
   async showAccessRuleSchema({ context, params }) {
     await loadOrganization(context.database.reader, context, params.organizationName);
     const bytes = Buffer.from(cedarSchema);
-    return { size: bytes.length, bytes: once(bytes) };
+    return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 
   async showAccessRule({ context, params }) {
@@ -132,8 +133,4 @@ async function loadAccessRule(tx: Tx, { actor }: Context, id: string): Promise<G
 async function loadToWrite(tx: Tx, context: Context, id: string): Promise<Granted<AccessRuleView, "can-update">> {
   await lockAccessRule(tx, await loadAccessRule(tx, context, id));
   return loadAccessRule(tx, context, id);
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -1,4 +1,4 @@
-/** Pure rules of access rules. */
+/** Checks of access rules, without I/O. */
 import { authorize, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { AccessRuleTable } from "../../../database/schema/governance.ts";

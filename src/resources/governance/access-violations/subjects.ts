@@ -1,10 +1,9 @@
 /** Reads the grants, seats and tokens of an organization in pages, as the actions that would give them today. */
-import { type Kysely, sql } from "kysely";
+import { sql } from "kysely";
 import { permissionSteps } from "../../../access/levels.ts";
 import { nowParameter } from "../../../database/now-parameter.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AccessViolationTable } from "../../../database/schema/access-violations.ts";
-import type { Schema } from "../../../database/schema/schema.ts";
 import { seatChange } from "../../identity/teams/ruled-changes.ts";
 import type { OrganizationTokenKind } from "../../identity/authentication-tokens/rules.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
@@ -12,7 +11,7 @@ import type { RuledChange } from "../../shared/hooks.ts";
 import type { RuledAction, RulePrincipal } from "../access-rules/engine.ts";
 
 /** Of the last subject of a page, in the order of an index. */
-export type ScanPosition = readonly [string, string];
+type ScanPosition = readonly [string, string];
 
 export interface ViolationSubject {
   readonly position: ScanPosition;
@@ -44,27 +43,25 @@ const noSubject = { teamProjectId: null, teamWorkspaceId: null, tokenId: null, t
 const isAfter = (columns: readonly [string, string], [first, second]: ScanPosition) =>
   sql<boolean>`(${sql.ref(columns[0])}, ${sql.ref(columns[1])}) > (${first}, ${second})`;
 
-const originColumns = [
-  "gu.id as granterUserId",
-  "gt.id as granterTeamId",
-  "q.status as requestStatus",
-  "q.decidedById as requestDecidedById",
-] as const;
+type RecordTable = "teamProjects" | "teamWorkspaces" | "teamMembers";
 
-const grants = (db: Kysely<Schema>, records: "teamProjects" | "teamWorkspaces", target: string, page: SubjectPage) =>
+/** Records in force, by their team and `target`, with who gave them. */
+const pageOfRecords = ({ db, dialect }: Tx, table: RecordTable, target: string, page: SubjectPage) =>
   db
-    .selectFrom(`${records as "teamProjects"} as g`)
+    .selectFrom(`${table as "teamProjects"} as g`)
     .leftJoin("users as gu", "gu.id", "g.grantedById")
     .leftJoin("teams as gt", "gt.id", "g.grantedById")
     .leftJoin("accessRequests as q", "q.id", "g.accessRequestId")
-    .select(["g.id", "g.teamId", "g.access", "g.permissions", "g.expiresAt", "g.reason", ...originColumns])
-    .select(sql.ref<string>(`g.${target}`).as("targetId"))
+    .select(["g.teamId", "g.expiresAt", "g.reason", sql.ref<string>(`g.${target}`).as("targetId")])
+    .select(["gu.id as granterUserId", "gt.id as granterTeamId"])
+    .select(["q.status as requestStatus", "q.decidedById as requestDecidedById"])
     .where("g.organizationId", "=", page.organizationId)
     .where(isAfter(["g.teamId", `g.${target}`], page.after))
     .where(inForce("g"))
     .orderBy("g.teamId")
     .orderBy(sql.ref(`g.${target}`))
-    .limit(page.limit);
+    .limit(page.limit)
+    .modifyEnd(dialect.lockRows("g", "reference"));
 
 const grantReader =
   (records: "teamProjects" | "teamWorkspaces"): SubjectReader =>
@@ -73,7 +70,7 @@ const grantReader =
       records === "teamProjects"
         ? (["projectId", "projects", "teamProjectId"] as const)
         : (["workspaceId", "workspaces", "teamWorkspaceId"] as const);
-    const rows = await grants(tx.db, records, target, page).modifyEnd(tx.dialect.lockRows("g", "reference")).execute();
+    const rows = await pageOfRecords(tx, records, target, page).select(["g.id", "g.access", "g.permissions"]).execute();
     return rows.map(({ id, teamId, targetId, access, permissions, expiresAt, reason, ...origin }) => ({
       position: [teamId, targetId],
       key: { ...noSubject, kind: "grant", subjectId: id, [idColumn]: id },
@@ -90,21 +87,10 @@ const grantReader =
   };
 
 const readSeats: SubjectReader = async (tx, page) => {
-  const rows = await tx.db
-    .selectFrom("teamMembers as g")
-    .leftJoin("users as gu", "gu.id", "g.grantedById")
-    .leftJoin("teams as gt", "gt.id", "g.grantedById")
-    .leftJoin("accessRequests as q", "q.id", "g.accessRequestId")
-    .select(["g.teamId", "g.membershipId", "g.userId", "g.expiresAt", "g.reason", ...originColumns])
-    .where("g.organizationId", "=", page.organizationId)
-    .where(isAfter(["g.teamId", "g.membershipId"], page.after))
-    .where(inForce("g"))
-    .orderBy("g.teamId")
-    .orderBy("g.membershipId")
-    .limit(page.limit)
-    .modifyEnd(tx.dialect.lockRows("g", "reference"))
+  const rows = await pageOfRecords(tx, "teamMembers", "membershipId", page)
+    .select(sql.ref<string | null>("g.userId").as("userId"))
     .execute();
-  return rows.map(({ teamId, membershipId, userId, expiresAt, reason, ...origin }) => ({
+  return rows.map(({ teamId, targetId: membershipId, userId, expiresAt, reason, ...origin }) => ({
     position: [teamId, membershipId],
     key: { ...noSubject, kind: "seat", subjectId: `${teamId}:${membershipId}`, teamId, membershipId },
     action: actionOf(page, origin, seatChange("addMember", teamId, { userId, expiresAt, reason })),

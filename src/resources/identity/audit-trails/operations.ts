@@ -1,4 +1,5 @@
 /** Operations on the audit log in the format of HCP Terraform. */
+import { singleChunk } from "../../../kernel/streams.ts";
 import { auditedOrganizationName } from "../../../access/actor.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { loadOrganizationToAudit } from "../organizations/reads.ts";
@@ -25,7 +26,3 @@ export const auditTrailResource = implement(auditTrails, {
     return { mediaType: "application/json", size: bytes.length, bytes: singleChunk(bytes) };
   },
 });
-
-async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}

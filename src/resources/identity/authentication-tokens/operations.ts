@@ -8,12 +8,11 @@ import { authorizeOrganization, loadOrganization } from "../organizations/reads.
 import { neverExpires } from "../../shared/grants/in-force.ts";
 import { standingUntil } from "../../shared/grants/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import type { RuledChange } from "../../shared/hooks.ts";
 import { authorizeTeam, loadTeam, refuseExceedingOwnAccess } from "../teams/reads.ts";
 import { loadTokenUser } from "../users/reads.ts";
 import { factsOf, type OrganizationView } from "../organizations/definition.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
-import type { OrganizationTokenKind } from "./rules.ts";
+import { type OrganizationTokenKind, ruledToken } from "./rules.ts";
 import {
   deleteTeamTokenRows,
   findLegacyToken,
@@ -199,11 +198,6 @@ async function addTeamToken(
   };
   const replaced = before && authorizeToken(context, before);
   return issueToken(tx, context, team, { holder, ...input }, { replaced, checkExpiry });
-}
-
-function ruledToken(resource: RuledChange["resource"], expiresAt: string | null): RuledChange {
-  const team = resource.type === "teams" ? { teamId: resource.id } : {};
-  return { action: "createToken", resource, ...team, permissions: [], expiresAt };
 }
 
 /** Throws `forbidden`. */

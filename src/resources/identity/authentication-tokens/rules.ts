@@ -4,6 +4,7 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Timestamp } from "../../../kernel/time.ts";
+import type { RuledChange } from "../../shared/hooks.ts";
 import { authenticationTokens } from "./definition.ts";
 
 export type OrganizationTokenKind = "organization" | "audit-trails";
@@ -105,4 +106,10 @@ export class OauthError extends Error {
     super(sentence);
     this.code = code;
   }
+}
+
+/** For access rules. */
+export function ruledToken(resource: RuledChange["resource"], expiresAt: string | null): RuledChange {
+  const team = resource.type === "teams" ? { teamId: resource.id } : {};
+  return { action: "createToken", resource, ...team, permissions: [], expiresAt };
 }

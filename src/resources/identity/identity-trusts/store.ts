@@ -77,6 +77,25 @@ export async function findTrustsOfIssuer(
     .execute();
 }
 
+interface ExchangeLimits {
+  readonly maxTtlMs: number | null;
+  readonly enabledRuleCount: number;
+}
+
+/** Locks the organization for reference. Undefined if the trust or its organization was deleted. */
+export async function lockExchangeLimits(tx: Tx, trustId: string): Promise<ExchangeLimits | undefined> {
+  return tx.db
+    .selectFrom("identityTrusts as i")
+    .innerJoin("organizations as o", openWithId("i.organizationId"))
+    .leftJoin("organizationTokenTtlPolicies as p", (join) =>
+      join.onRef("p.organizationId", "=", "o.id").on("p.tokenType", "=", "team").on("o.maxTtlEnabled", "=", 1),
+    )
+    .select(["o.enabledRuleCount", "p.maxTtlMs"])
+    .where("i.id", "=", trustId)
+    .modifyEnd(tx.dialect.lockRows("o", "reference"))
+    .executeTakeFirst();
+}
+
 type ManagedTrust = Granted<IdentityTrustView, "can-create-team">;
 
 export async function insertIdentityTrust(

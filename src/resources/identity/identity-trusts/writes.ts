@@ -2,18 +2,18 @@
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
 import { authorize } from "../../../access/granted.ts";
+import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import { fetchJson, OutgoingError, type OutgoingOptions } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { earlierExpiry, OauthError, latestExpiry } from "../authentication-tokens/rules.ts";
+import { earlierExpiry, latestExpiry, OauthError, ruledToken } from "../authentication-tokens/rules.ts";
 import { issueSignInToken } from "../authentication-tokens/writes.ts";
-import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import { restrictsPipelines } from "./definition.ts";
 import { type PipelineClaims, claimsMatch } from "./rules.ts";
-import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
+import { findTrustsOfIssuer, lockExchangeLimits, type TrustOfIssuer } from "./store.ts";
 
 export interface TokenExchangeRequest {
   readonly organization: string;
@@ -124,8 +124,15 @@ async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: Pi
   return context.database.write(async (tx) => {
     const createdAt = now();
     const requested = new Date(Date.parse(createdAt) + trust.tokenSeconds * 1000).toISOString();
-    const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
-    const expiredAt = earlierExpiry(requested, latest) ?? requested;
+    const limits = await lockExchangeLimits(tx, trust.id);
+    if (limits === undefined) throw noMatchingTrust;
+    const { maxTtlMs, enabledRuleCount } = limits;
+    const expiredAt = earlierExpiry(requested, latestExpiry(createdAt, maxTtlMs ?? undefined)) ?? requested;
+    const token = ruledToken({ type: "teams", id: teamId }, expiredAt);
+    // The pipeline is no member, so the organization is the rules' principal.
+    await context.hooks.accessRules
+      .enforceRules(tx, context, { organizationId, enabledRuleCount }, [token])
+      .catch(refuseExchange);
     const audited = auditedClaims(trust, claims);
     const { secret } = await issueSignInToken(tx, { ...context, actor }, authorized, {
       id,
@@ -147,6 +154,11 @@ async function issueTeamToken(context: Context, trust: TrustOfIssuer, claims: Pi
     );
     return { token: secret, expiresInSeconds: Math.floor((Date.parse(expiredAt) - Date.parse(createdAt)) / 1000) };
   });
+}
+
+function refuseExchange(error: unknown): never {
+  if (error instanceof AppError && error.code === "forbidden") throw new OauthError("invalid_grant", error.message);
+  throw error;
 }
 
 const auditedClaimLengthMax = 512;

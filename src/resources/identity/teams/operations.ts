@@ -17,7 +17,7 @@ import { standingUntil } from "../../shared/grants/reads.ts";
 import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { teams, type TeamView } from "./definition.ts";
-import { organizationAccessChange, seatChange } from "./ruled-changes.ts";
+import { teamUpdateChange, seatChange } from "./ruled-changes.ts";
 import { authorizeTeam, loadTeam, refuseExceedingOwnAccess, refuseLastOwner } from "./reads.ts";
 import { teamChangesOf, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
 import {
@@ -62,7 +62,7 @@ export const teamResource = implement(teams, {
       await insertTeam(tx, organization, row);
       // After the insert, because rules can name the team's attributes.
       if (row.organizationAccess !== 0)
-        await context.hooks.accessRules.enforceRules(tx, context, view, [organizationAccessChange(view, 0)]);
+        await context.hooks.accessRules.enforceRules(tx, context, view, [teamUpdateChange(view, 0)]);
       await recordChange(tx, context, teams, { after: view });
       return { view };
     });
@@ -112,7 +112,7 @@ export const teamResource = implement(teams, {
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
       throwIfInvalid(isNameConflict ? [nameTaken()] : []);
       if (Object.keys(changes).some((column) => !["name", "nameKey", "description"].includes(column))) {
-        const change = organizationAccessChange(changed, team.organizationAccess);
+        const change = teamUpdateChange(changed, team.organizationAccess);
         await context.hooks.accessRules.enforceRules(tx, context, team, [change]);
       }
       await updateTeamRow(tx, team, changes);

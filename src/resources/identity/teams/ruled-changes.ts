@@ -26,7 +26,7 @@ export function seatChange(
   };
 }
 
-export function organizationAccessChange(
+export function teamUpdateChange(
   { id, organizationAccess }: Pick<TeamTable, "id" | "organizationAccess">,
   before: number,
 ): RuledChange {

@@ -3,7 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import { agentTimeoutMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { JobContext } from "../../shared/job-context.ts";
-import { publishEndedPhase } from "../../shared/metric-events.ts";
+import { endedPhases } from "../../shared/process-events.ts";
 import { appendServiceMessage } from "../phases/logs.ts";
 import { findLostPhases, type LostPhase } from "../phases/claims.ts";
 import { lockRun } from "../runs/reads.ts";
@@ -32,7 +32,7 @@ export async function resolveLostJobs({ context, capability, signal, step }: Job
       try {
         const result = await step((tx) => endOrRequeue(tx, context, capability, phase, limits));
         if (result !== undefined) resolved += 1;
-        if (result === "ended") publishEndedPhase(endedPhaseMetric(phase, "lost", phase.nowMs));
+        if (result === "ended") endedPhases.publish(endedPhaseMetric(phase, "lost", phase.nowMs));
       } catch (error) {
         failure ??= error;
         if (signal.aborted) break;

@@ -1,4 +1,5 @@
 /** Operations of the agent protocol. */
+import { singleChunk } from "../../../kernel/streams.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { requireAgent } from "../agents/writes.ts";
@@ -77,8 +78,4 @@ const idIn = (params: object): string => (params as { agentJobId: string }).agen
 function numberIn(parameter: string, sent: string | undefined): number {
   if (sent !== undefined && /^\d{1,15}$/.test(sent)) return Number(sent);
   throw new AppError("bad-request", [{ parameter, detail: `${parameter} must be a whole number` }]);
-}
-
-async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -12,7 +12,7 @@ import {
   receiveContent,
 } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
-import { publishEndedPhase } from "../../shared/metric-events.ts";
+import { endedPhases } from "../../shared/process-events.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { recordPing, recordUnavailableEngine, type AgentProof } from "../agents/writes.ts";
 import { findClaimedPhase, type ClaimedPhaseRow } from "../phases/claims.ts";
@@ -235,7 +235,7 @@ export async function finishJob(
       description: columns.errorMessage,
     }).then((after) => ({ status: after.status, phase }));
   });
-  if (ended !== undefined) publishEndedPhase(endedPhaseMetric(ended.phase, result.result, nowMs()));
+  if (ended !== undefined) endedPhases.publish(endedPhaseMetric(ended.phase, result.result, nowMs()));
   if (ended?.status === "applied") context.wake?.(runTriggerJob);
 }
 

@@ -1,4 +1,5 @@
 /** Operations on plans, applies and logs. */
+import { singleChunk } from "../../../kernel/streams.ts";
 import { implement } from "../../shared/context.ts";
 import { changeBackingData } from "./backing-data.ts";
 import { applies, logs, plans } from "./definition.ts";
@@ -41,7 +42,3 @@ export const logResource = implement(logs, {
     return { size: bytes.length, bytes: singleChunk(bytes) };
   },
 });
-
-async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (bytes.length > 0) yield bytes;
-}

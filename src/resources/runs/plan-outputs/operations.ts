@@ -1,4 +1,5 @@
 /** Serves the JSON output of plans. The unredacted plan contains secrets in clear text. */
+import { singleChunk } from "../../../kernel/streams.ts";
 import { authorize } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { canReadFullPlan } from "../../../access/plans.ts";
@@ -83,8 +84,4 @@ async function redactedPlan(context: Context, plan: PhaseView, content: StoredCo
     schemas: schemas && (await bytesOf(context, schemas)),
     secrets: secrets.map(({ value, hcl }) => ({ value, hcl })),
   }));
-}
-
-async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tx } from "../../../database/database.ts";
 import { now, nowMs } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
-import { publishDeliveryAttempt } from "../metric-events.ts";
+import { deliveryAttempts } from "../process-events.ts";
 import { deliveryBackoffMs } from "../backoff.ts";
 import { deleteFinished, deleteNotification, findDue, lockOrganization, nextDueInMs, recordAttempt } from "./store.ts";
 import type { PendingNotification } from "./store.ts";
@@ -169,7 +169,7 @@ class DeliveryLoop {
         finishedAt: state === "waiting" ? null : now(),
       });
     });
-    publishDeliveryAttempt({ kind: notification.kind, result: state === "waiting" ? "retried" : state });
+    deliveryAttempts.publish({ kind: notification.kind, result: state === "waiting" ? "retried" : state });
   }
 
   async #deliver(notification: PendingNotification): Promise<DeliveryResult> {

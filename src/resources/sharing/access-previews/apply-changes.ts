@@ -61,17 +61,27 @@ export async function applyChanges(
   return { results, faults };
 }
 
+/** Each rule once. */
+export class MatchedRules {
+  readonly #matches = new Map<string, RuleMatch>();
+  readonly add = (_change: unknown, match: RuleMatch): void => void this.#matches.set(match.rule.id, match);
+
+  get all(): RuleMatch[] {
+    return [...this.#matches.values()];
+  }
+}
+
 /** Collects the rules that match a change: of the caller's attempt or, where a refusal came first, of the operator's. */
 class RuleMatches {
   readonly scope: AccessRuleScope;
-  readonly #byRule = new Map<string, RuleMatch>();
+  readonly #rules = new MatchedRules();
 
   constructor(outer: AccessRuleScope = { mode: "enforce", isApproved: false, isBreakGlass: false }) {
     this.scope = {
       ...outer,
       onMatch: (change, match) => {
         outer.onMatch?.(change, match);
-        this.#byRule.set(match.rule.id, match);
+        this.#rules.add(change, match);
       },
     };
   }
@@ -79,11 +89,11 @@ class RuleMatches {
   scopeOfEffects(caller: Actor): AccessRuleScope {
     const scope: AccessRuleScope = { principal: caller, ...this.scope, mode: "skip" };
     const { onMatch: _, ...silent } = scope;
-    return this.#byRule.size === 0 ? scope : silent;
+    return this.#rules.all.length === 0 ? scope : silent;
   }
 
   found(): RuleMatch[] {
-    return [...this.#byRule.values()];
+    return this.#rules.all;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Capability } from "../../../access/capability.ts";
 import type { Tx } from "../../../database/database.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { publishVcsEvent } from "../../shared/metric-events.ts";
+import { vcsEventMeasurements } from "../../shared/process-events.ts";
 import type { OpenConnection } from "../connections.ts";
 import { type VcsRepositoryEvent, eventLabel } from "../triggers/repository-event.ts";
 import type { VcsEventOutcome } from "./definition.ts";
@@ -57,4 +57,4 @@ export const ignoreEvent = (job: JobContext, event: UndecidedEvent, why: string)
   endUndecidedEvent(job, event, { outcome: "ignored", why });
 
 export const countEvent = ({ provider }: { readonly provider: string | null }, result: VcsEventOutcome): void =>
-  publishVcsEvent({ provider: provider ?? "unknown", result });
+  vcsEventMeasurements.publish({ provider: provider ?? "unknown", result });

@@ -8,7 +8,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { type WebhookConnection, loadWebhookConnection } from "../../connections/oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { publishVcsEvent } from "../../shared/metric-events.ts";
+import { vcsEventMeasurements } from "../../shared/process-events.ts";
 import type { WebhookRequest, ParsedWebhook } from "../providers/provider.ts";
 import { providerOf } from "../providers/providers.ts";
 import { type VcsRepositoryEvent, eventLabel } from "../triggers/repository-event.ts";
@@ -37,14 +37,14 @@ export async function receiveWebhook(
   // Always checks all secrets, so that the response time reveals nothing.
   const authentic = connection.webhookSecrets.map((secret) => provider.isAuthentic(inbound, secret));
   if (!authentic.includes(true)) {
-    publishVcsEvent({ provider: connection.serviceProvider, result: "refused" });
+    vcsEventMeasurements.publish({ provider: connection.serviceProvider, result: "refused" });
     throw refusal(connection);
   }
   const capability = issueCapability(connection.id);
   const received = provider.parseWebhook(inbound, parseBody(inbound.body), connection);
   const receipt =
     received === undefined ? "unknown" : await storeEvents(context, capability, connection, received, inbound);
-  publishVcsEvent({ provider: connection.serviceProvider, result: receipt });
+  vcsEventMeasurements.publish({ provider: connection.serviceProvider, result: receipt });
   if (receipt === "stored") context.wake?.(vcsEventJob);
   return receipt;
 }

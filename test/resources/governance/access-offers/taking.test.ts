@@ -291,6 +291,22 @@ describe("break-glass", () => {
     expect(await isMember(busy)).toBe(true);
   });
 
+  it("201: the answer has the access-version after it", async () => {
+    const taken = data(await take(dev, await make({ approvals: "none" })));
+    const shown = data(await dev.get(`/access-requests/${taken.id}`));
+    expect(taken.attributes["access-version"]).toBe(shown.attributes["access-version"]);
+  });
+
+  it("409: more than 20 times in an hour, because all owners are notified each time; offers with an approval remain", async () => {
+    const eager = await api.makeMember(org.name, [developers.id]);
+    const offered = await make({ approvals: "none" });
+    for (let count = 0; count < 20; count += 1) expect((await take(eager, offered)).status).toBe(201);
+    const refused = await take(eager, offered);
+    expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining("20 times in the last hour")]);
+    expect((await take(eager, await make())).status).toBe(201);
+    expect((await take(dev, offered)).status).toBe(201);
+  });
+
   it("409: it was taken already, and no request remains", async () => {
     const own = await api.makeProject(org.name);
     const made = await make({ approvals: "none" }, org.owner, [grantOn(own.id, developers.id)]);
@@ -364,6 +380,15 @@ describe("break-glass", () => {
     const { id } = await forbidSeats("advise");
     const answer = await take(dev, await make({ approvals: "none" }));
     expect([answer.status, answer.body.meta?.warnings]).toMatchObject([201, [{ rule: id, message: "Ask first." }]]);
+  });
+
+  it("the rules that an approver sees are those of the offer's last writer, who makes the changes", async () => {
+    const made = await withApprovers();
+    const rule = await forbidSeats("forbid", ` when { principal == User::"${org.owner.id}" }`);
+    const request = data(await take(dev, made));
+    const shown = data(await approver.get(`/access-requests/${request.id}`));
+    expect(shown.attributes.rules.map(({ id }: Json) => id)).toEqual([rule.id]);
+    expect((await approve(approver, request.id)).status).toBe(403);
   });
 
   it("a rule with approval lets an approver team approve", async () => {

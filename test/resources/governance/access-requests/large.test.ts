@@ -34,6 +34,7 @@ it("stores everybody who would gain access", async () => {
       beneficiaryUserIds,
       beneficiaryTeamIds: [],
       approverTeamIds: [],
+      namedUserIds: [],
     }),
   );
   const { count } = await api.database.reader.db

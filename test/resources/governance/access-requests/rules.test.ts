@@ -92,7 +92,7 @@ it("409 for a seat that exists already and would end earlier, also an owner's; a
   const other = await api.makeMember(org.name, [org.ownersTeamId]);
   const own = await ask({ "duration-seconds": 300 }, joining(org.ownersTeamId, other.username));
   const answer = await approve(org.owner, own.id);
-  expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("end earlier")]);
+  expect([answer.status, details(answer)[0]]).toEqual([409, expect.stringContaining("would shorten the membership")]);
   expect((await readRequest(requester, own.id)).attributes.status).toBe("pending");
   const team = (await api.makeTeam(org.name)).id;
   const seat = { data: [{ type: "users", id: other.id, meta: { "expires-at": inMs(600_000) } }] };

@@ -1,11 +1,12 @@
 /** The engine after a policy has trapped it: validation refuses such policies, so these are evaluated directly. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import {
   evaluateActions,
   type EnabledRule,
   type RuledAction,
 } from "../../../../src/resources/governance/access-rules/engine.ts";
 import { engineGeneration } from "../../../../src/resources/governance/access-rules/cedar.ts";
+import { failedRules } from "../../../../src/resources/shared/process-events.ts";
 import { limitFault } from "../../../../src/resources/governance/access-rules/limits.ts";
 
 const rule = (id: string, policy: string): EnabledRule => ({
@@ -91,18 +92,17 @@ it.each(["__entity", "__extn", "__expr", "__proto__"])("evaluates a resource wit
   expect((await evaluateActions([tagged], facts, [action]))[0]).toHaveLength(1);
 });
 
-const warnings = async (text: string, count: number, work: () => Promise<unknown>) => {
-  const seen: string[] = [];
-  const note = ({ message }: Error) => message.includes(text) && seen.push(message);
-  process.on("warning", note);
+const expectFailures = async (text: string, count: number, work: () => Promise<unknown>) => {
+  const seen: object[] = [];
+  const stop = failedRules.subscribe((failure) => JSON.stringify(failure).includes(text) && seen.push(failure));
   await work();
-  await vi.waitFor(() => expect(seen).toHaveLength(count));
-  process.off("warning", note);
+  stop();
+  expect(seen).toHaveLength(count);
 };
 
 it("a policy that the engine can't read matches every change, and is logged once", async () => {
   const unreadable = rule("arul-unreadable", "not a policy");
-  await warnings("arul-unreadable", 1, async () => {
+  await expectFailures("arul-unreadable", 1, async () => {
     for (const _ of [1, 2]) {
       expect(await matching([always, unreadable, never])).toEqual(["arul-always", "arul-unreadable"]);
       expect(await matching([never])).toEqual([]);
@@ -114,7 +114,7 @@ it("a change that the engine refuses matches every rule", async () => {
   const uid = { type: "Project", id: "prj-1" };
   const parents = [{ type: "not a type", id: "x" }];
   const facts = new Map([["prj-1", { uid, attrs: { name: "p" }, parents, tags: {} }]]);
-  await warnings("Cedar refuses the request", 2, async () => {
+  await expectFailures("Cedar refuses the request", 2, async () => {
     const [matches = []] = await evaluateActions([always, never], facts, [action]);
     expect(matches.map(({ rule: { id } }) => id)).toEqual(["arul-always", "arul-never"]);
   });

@@ -3,6 +3,7 @@ import type { JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, useApi } from "../../../support/api.ts";
 import { data, details, type Org, pointers, resource, unique } from "../../../support/builders.ts";
+import { ruleFor, whileRuled } from "../../governance/access-rules/support.ts";
 import { exchangeToken, type Issuer, startIssuer } from "../../../support/pipelines.ts";
 
 const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
@@ -293,6 +294,24 @@ describe("the exchange", () => {
         .execute(),
     );
     expect((await exchange(own.org.name, await issuer.token())).body.expires_in).toBe(120);
+  });
+
+  it("400: an access rule refuses the team's token, by when it expires; the organization is the rule's principal", async () => {
+    const own = await trusting({ "token-seconds": 600 });
+    const condition = `principal == Organization::"${own.org.name}" && context.expiresInSeconds > 300`;
+    const policy = ruleFor(`context has expiresInSeconds && ${condition}`, "principal, action, resource");
+    await whileRuled(own.org, { name: "short", policy }, async () => {
+      const refused = await exchange(own.org.name, await issuer.token());
+      expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);
+      expect(refused.body.error_description).toContain("'short' forbids this change");
+      data(
+        await own.org.owner.patch(
+          `/identity-trusts/${own.trust.id}`,
+          resource("identity-trusts", { "token-seconds": 300 }),
+        ),
+      );
+      expect((await exchange(own.org.name, await issuer.token())).status).toBe(200);
+    });
   });
 
   it("400: an invalid request", async () => {
