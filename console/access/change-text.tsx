@@ -114,7 +114,7 @@ function OtherChangeText({ organization, change, names }: ChangeTextProps) {
     case "PATCH teams":
       return (
         <>
-          Change organization access of team <TeamName {...rest} id={id} />
+          Change team <TeamName {...rest} id={id} />: {teamSettingsText(data?.attributes ?? {})}
         </>
       );
     case "DELETE teams":
@@ -146,6 +146,20 @@ function OtherChangeText({ organization, change, names }: ChangeTextProps) {
       );
   }
 }
+
+const teamSettingsText = (attributes: Readonly<Record<string, unknown>>): string =>
+  listed(
+    Object.entries(attributes).map(([name, value]) => {
+      if (name === "organization-access") return `organization access (${grantedText(value as object)})`;
+      return `${name.replaceAll("-", " ")} ${typeof value === "boolean" ? (value ? "on" : "off") : String(value)}`;
+    }),
+  );
+
+/** For example "manage workspaces, not read projects". */
+const grantedText = (organizationAccess: object): string =>
+  Object.entries(organizationAccess)
+    .map(([permission, isGranted]) => `${isGranted === true ? "" : "not "}${permission.replaceAll("-", " ")}`)
+    .join(", ");
 
 /** An existing grant; once it is deleted, only its id is known. */
 function RecordText({ type, id, ...rest }: ReferencedNameProps & { readonly type: string }) {

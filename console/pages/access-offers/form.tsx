@@ -10,7 +10,7 @@ import { ChangesInput, type OfferedChange } from "./changes-input.tsx";
 import type { Offer } from "./take.tsx";
 import { TeamsInput } from "./teams-input.tsx";
 
-export interface OfferValues {
+interface OfferValues {
   readonly name: string;
   readonly description: string;
   readonly changes: readonly OfferedChange[];
@@ -70,7 +70,7 @@ export function OfferForm({ organization, known }: OfferFormProps) {
       operation={update}
       done={`Saved offer ${draft.values.name}.`}
       verb="Save"
-      isReady={draft.isDirty()}
+      // Also without changes: the offer then acts with the permissions of the caller.
       etag={known?.etag}
       reload={async () => (await client.fetchQuery({ ...accessOffer(offer.id), staleTime: 0 })).etag}
       input={(_, ifMatch) => ({

@@ -75,7 +75,7 @@ export function TakeForm({ organization, offer, onClose }: TakeFormProps) {
       <Alert color={isImmediate ? "red" : "blue"} variant="light" p="xs" role="note">
         {isImmediate
           ? "You get this access immediately, without an approval. All owners are notified."
-          : "Someone else must approve before you get this access. You are notified of the decision by email."}
+          : "Someone else must approve before you get this access. The decision appears under Requests."}
       </Alert>
     </OperationForm>
   );

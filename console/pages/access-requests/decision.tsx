@@ -25,9 +25,10 @@ export function Decision({ details, onStale }: DecisionProps) {
 
 const WaitingNotice = ({ details: { request, requester } }: Pick<DecisionProps, "details">) => (
   <Text c="dimmed">
-    Waiting for approval. A person who could make{" "}
-    {request.attributes.changes.length === 1 ? "this change" : "these changes"} can decide, but not {requester}, and
-    nobody who gains access through it.
+    Waiting for approval. People who could make{" "}
+    {request.attributes.changes.length === 1 ? "this change" : "these changes"}
+    {request.relationships.offer?.data && ", and members of the offer's approver teams,"} can decide. {requester} can't,
+    and neither can anyone who gains access.
   </Text>
 );
 

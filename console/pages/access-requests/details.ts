@@ -6,7 +6,7 @@ export interface RequestDetails {
   readonly organization: string;
   readonly request: Resource<"access-requests">;
   readonly requester: string;
-  /** Undefined if the request is open, was withdrawn, or was approved by no one. */
+  /** Undefined unless a person approved or denied it. */
   readonly decider: string | undefined;
   readonly names: KnownNames;
 }

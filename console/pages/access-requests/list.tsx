@@ -78,7 +78,8 @@ function NoRequests({ show, status }: { readonly show: string; readonly status: 
   if (show === "to-decide")
     return (
       <Empty title="Nothing to decide">
-        You see a request here if you could make its changes yourself, and gain nothing from it.
+        Requests appear here if you could make their changes, or belong to an approver team of their offer, and gain
+        nothing.
       </Empty>
     );
   if (show === "mine")

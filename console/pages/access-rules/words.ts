@@ -1,4 +1,4 @@
-/** Enforcements and kinds of violations in words, and the policy that a new rule starts with. */
+/** Labels of enforcements, and the policy of a new rule. */
 import type { Attributes } from "../../api/client.ts";
 
 export type Enforcement = Attributes<"access-rules">["enforcement"];
