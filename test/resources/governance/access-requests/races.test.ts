@@ -5,7 +5,7 @@ import { jobs } from "../../../../src/jobs/index.ts";
 import { BackgroundJobRunner } from "../../../../src/jobs/runner.ts";
 import { operatorContext } from "../../../../src/service.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
-import { data, details, inProject, type Member, type Org, resource } from "../../../support/builders.ts";
+import { data, details, inProject, type Member, type Org, pointers, resource } from "../../../support/builders.ts";
 import { approve, decide, deny, makeRequest, readRequest } from "../../../support/access-requests.ts";
 import { projectGrant } from "../../../support/previews.ts";
 
@@ -119,6 +119,12 @@ describe("two decisions at once", () => {
       data(await org.owner.delete(`/access-rules/${data(made).id}`));
     }
   });
+});
+
+it.each([3599, 2_592_001, 0.5, null])("422 for lapse seconds of %s", async (seconds) => {
+  const attributes = { "access-request-lapse-seconds": seconds };
+  const answer = await org.owner.patch(`/organizations/${org.name}`, resource("organizations", attributes));
+  expect([answer.status, pointers(answer)]).toEqual([422, ["/data/attributes/access-request-lapse-seconds"]]);
 });
 
 describe("after lapses-at", () => {

@@ -172,8 +172,9 @@ describe("createAccessRequest", () => {
   });
 
   it("403 for tokens of teams and organizations, and for users who are not active members", async () => {
+    const outside = await api.makeUser({ "is-site-admin": true });
     const team = await newTeam();
-    for (const caller of [await api.makeTeamToken(admins.id), await api.makeOrganizationToken(org.name)])
+    for (const caller of [await api.makeTeamToken(admins.id), await api.makeOrganizationToken(org.name), outside])
       expect((await sendRequest(caller, org.name, [grant(team)])).status).toBe(403);
   });
 
@@ -327,12 +328,11 @@ describe("approveAccessRequest", () => {
     expect((await approve(lead, narrow.id)).status).toBe(200);
   });
 
-  it("403 for tokens of teams and organizations", async () => {
+  it("403 for tokens of teams and organizations, also to deny", async () => {
     const request = await ask([grant(await newTeam())]);
-    for (const caller of [await api.makeTeamToken(admins.id), await api.makeOrganizationToken(org.name)]) {
-      const answer = await approve(caller, request.id);
-      expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringContaining("Tokens of teams")]);
-    }
+    for (const caller of [await api.makeTeamToken(admins.id), await api.makeOrganizationToken(org.name)])
+      for (const answer of [await approve(caller, request.id), await deny(caller, request.id)])
+        expect([answer.status, details(answer)[0]]).toEqual([403, expect.stringContaining("Tokens of teams")]);
   });
 
   it("422 without an access-version, 412 with an old one", async () => {
