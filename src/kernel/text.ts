@@ -23,7 +23,7 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** Messages of faults have no period at their end. */
+/** Adds the period, which messages of faults don't have. */
 export const asSentence = (message: string): string => message.replace(/[^.!?]$/, "$&.");
 
 export function counted(count: number, one: string, many = `${one}s`): string {

@@ -169,6 +169,14 @@ export async function makeHolder(
   return { ...(await makeMember(api, organizationName, [team.id])), teamId: team.id };
 }
 
+/** A member of a new team with read access to the project. */
+export async function makeReader(api: RunningApi, organizationName: string, projectId: string): Promise<Member> {
+  const team = await makeTeam(api, organizationName);
+  const member = await makeMember(api, organizationName, [team.id]);
+  await makeTeamProject(api, projectId, team.id, { access: "read" });
+  return member;
+}
+
 /** A token that expires can create less. */
 const lastingToken = resource("authentication-tokens", { "expired-at": null });
 
@@ -262,6 +270,7 @@ const builders = {
   makeMember,
   makeTeam,
   makeHolder,
+  makeReader,
   makeTeamToken,
   makeOrganizationToken,
   makeProject,

@@ -70,7 +70,7 @@ export function OfferForm({ organization, known }: OfferFormProps) {
       operation={update}
       done={`Saved offer ${draft.values.name}.`}
       verb="Save"
-      // Also without changes: the offer then acts with the permissions of the caller.
+      // Without `isReady`: saving an unchanged offer makes it act with the permissions of the caller.
       etag={known?.etag}
       reload={async () => (await client.fetchQuery({ ...accessOffer(offer.id), staleTime: 0 })).etag}
       input={(_, ifMatch) => ({

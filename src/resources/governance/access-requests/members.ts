@@ -13,6 +13,8 @@ interface MemberOfChanges extends ReferencedMember {
   readonly isCalledByName: boolean;
 }
 
+const idsIn = (change: ParsedChange): readonly string[] => membersOf(change)?.ids ?? [];
+
 /** Throws `not-found` if a change names a user outside of the organization, except `exceptIds`. */
 export async function loadNamedMembers(
   tx: Tx,
@@ -20,43 +22,34 @@ export async function loadNamedMembers(
   changes: readonly ParsedChange[],
   exceptIds: readonly string[] = [],
 ): Promise<MemberOfChanges[]> {
-  const named = changes.map((change) => membersOf(change)?.ids.filter((id) => !exceptIds.includes(id)) ?? []);
+  const named = changes.map((change) => idsIn(change).filter((id) => !exceptIds.includes(id)));
   if (named.every((ids) => ids.length === 0)) return [];
-  const byName = await membersByName(tx, organizationId, changes);
+  const { members, find } = await lookUpMembers(tx, organizationId, changes);
   for (const [position, ids] of named.entries())
-    if (ids.some((id) => !byName.has(id) && !byName.has(fold(id)))) throw atChange(unseen(), position);
-  const sent = changes.map((change) => ({ change, ids: membersOf(change)?.ids ?? [] }));
-  const joining = sent.flatMap(({ change, ids }) => (change.operation.method === "POST" ? ids : []));
-  const isJoining = new Set(joining.map((id) => (byName.get(id) ?? byName.get(fold(id)))?.membershipId));
-  const names = new Set(sent.flatMap(({ ids }) => ids.map(fold)));
-  return [...new Set(byName.values())].map((member) => ({
+    if (ids.some((id) => find(id) === undefined)) throw atChange(unseen(), position);
+  const joining = changes.filter(({ operation }) => operation.method === "POST").flatMap(idsIn);
+  const joiningIds = new Set(joining.map((id) => find(id)?.membershipId));
+  const names = new Set(changes.flatMap(idsIn).map(fold));
+  return members.map((member) => ({
     ...member,
-    isJoining: isJoining.has(member.membershipId),
+    isJoining: joiningIds.has(member.membershipId),
     isCalledByName: names.has(member.usernameKey ?? ""),
   }));
 }
 
-/** By each id and name that a change can call them. */
-async function membersByName(
-  tx: Tx,
-  organizationId: string,
-  changes: readonly ParsedChange[],
-): Promise<ReadonlyMap<string, ReferencedMember>> {
+/** `find`: by any id or name that a change can call a member. */
+async function lookUpMembers(tx: Tx, organizationId: string, changes: readonly ParsedChange[]) {
   const idsBy = (kind: "users" | "organization-memberships") =>
-    changes.flatMap((change) => {
-      const members = membersOf(change);
-      return members?.by === kind ? members.ids : [];
-    });
+    changes.filter((change) => membersOf(change)?.by === kind).flatMap(idsIn);
   const [users, memberships] = [idsBy("users"), idsBy("organization-memberships")];
-  if (users.length + memberships.length === 0) return new Map();
-  const found = await findNamedMembers(tx, organizationId, users, memberships);
-  return new Map(
-    found.flatMap((member) =>
-      [member.membershipId, member.userId, member.usernameKey].flatMap((name) =>
-        name === null ? [] : [[name, member] as const],
-      ),
+  const members =
+    users.length + memberships.length === 0 ? [] : await findNamedMembers(tx, organizationId, users, memberships);
+  const byName = new Map(
+    members.flatMap((member) =>
+      [member.membershipId, member.userId, member.usernameKey].map((name) => [name, member] as const),
     ),
   );
+  return { members, find: (name: string) => byName.get(name) ?? byName.get(fold(name)) };
 }
 
 /**
@@ -68,15 +61,13 @@ export async function findUnclearMember(
   { id: requestId, organizationId }: { readonly id: string; readonly organizationId: string },
   { changes, positions }: StoredChanges,
 ): Promise<{ readonly position: number; readonly reason: string } | undefined> {
-  const byName = await membersByName(tx, organizationId, changes);
-  if (byName.size === 0) return undefined;
+  const { members, find } = await lookUpMembers(tx, organizationId, changes);
+  if (members.length === 0) return undefined;
   const known = await findNamedUserIds(tx, requestId);
   for (const [index, change] of changes.entries()) {
-    const members = membersOf(change);
-    for (const name of members?.ids ?? []) {
-      const member = byName.get(name) ?? byName.get(fold(name));
-      if (member === undefined) continue;
-      const reason = reasonOf(name, member, known, change);
+    for (const name of idsIn(change)) {
+      const member = find(name);
+      const reason = member && reasonOf(name, member, known, change);
       if (reason !== undefined) return { position: positions[index] ?? index, reason };
     }
   }

@@ -81,6 +81,7 @@ async function createRequest(
     const requesterId = await requireRequester(tx, context, locked, "pending");
     const tried = await tryNewChanges(tx, context, locked, changes, durationSeconds);
     const stored = await storeRequest(tx, context, locked, {
+      ...tried,
       id: newRequestId(),
       requesterId,
       reason,
@@ -88,12 +89,6 @@ async function createRequest(
       changes,
       offerId: null,
       approverTeamIds: [],
-      joiningIds: tried.joiningIds,
-      namedIds: tried.namedIds,
-      start: tried.start,
-      end: tried.end,
-      rules: tried.rules,
-      isComplete: tried.isComplete,
     });
     return { organization: locked, facts: stored, trial: tried };
   });
@@ -108,14 +103,20 @@ async function showRequest(parse: ChangeParser, context: Context, id: string): P
     const locked = await loadOrganization(tx, context, request.organizationName, "removal");
     const current = await loadRequest(tx, context, id);
     const stored = parseStored(parse, current.changes);
-    const tried = await tryChanges(tx, await asRulesSee(tx, context, current), locked, stored, current.durationSeconds);
+    const tried = await tryChanges(
+      tx,
+      await withRulePrincipal(tx, context, current),
+      locked,
+      stored,
+      current.durationSeconds,
+    );
     return { organization: locked, facts: current, trial: tried };
   });
   return facts.status === "pending" ? pendingView(context, organization, facts, trial) : decidedView(context, facts);
 }
 
 /** What an approver team approves is executed as the offer's last writer, who is then the principal of the access rules. */
-async function asRulesSee(
+async function withRulePrincipal(
   tx: Tx,
   context: Context,
   { offerId, isInApproverTeam }: AccessRequestFacts,

@@ -25,6 +25,14 @@ interface RequestFromOffer {
   readonly executor: Actor;
 }
 
+/** An offer names people by id. */
+const requestedBy = (requesterId: string, request: RequestFromOffer) => ({
+  ...request,
+  requesterId,
+  joiningIds: [requesterId],
+  namedIds: [],
+});
+
 /**
  * A pending request of `context.actor`. `organization` is locked with `removal`, as `loadOrganization` does. Throws `conflict` above 50
  * pending requests. The caller checks that the executor may make the changes.
@@ -36,26 +44,10 @@ export async function createRequestFromOffer(
   request: RequestFromOffer,
 ): Promise<AccessRequestView> {
   const requesterId = await requireRequester(tx, context, organization, "pending");
-  const { start, end, rules, isComplete } = await tryChanges(
-    tx,
-    context,
-    organization,
-    asStored(request.changes),
-    request.durationSeconds,
-  );
-  const stored = {
-    ...request,
-    id: newRequestId(),
-    requesterId,
-    joiningIds: [requesterId],
-    namedIds: [],
-    start,
-    end,
-    rules,
-    isComplete,
-  };
+  const trial = await tryChanges(tx, context, organization, asStored(request.changes), request.durationSeconds);
+  const stored = { ...trial, ...requestedBy(requesterId, request), id: newRequestId() };
   const facts = await storeRequest(tx, context, organization, stored);
-  const effects = await describeEffects(tx, context, organization, end.comparison, false);
+  const effects = await describeEffects(tx, context, organization, trial.end.comparison, false);
   return viewOf(facts, likelyPermissions(context.actor, facts), effects);
 }
 
@@ -79,21 +71,9 @@ export async function executeBreakGlass(
     isBreakGlass: true,
     jobsToWake,
   });
-  const { start, end, rules, isComplete, failure } = executed;
-  if (failure !== undefined) throw failureOfOffer(failure);
-  const applied = await effectsToStore(tx, organization.id, end.comparison);
-  const stored = {
-    ...request,
-    id,
-    requesterId,
-    joiningIds: [requesterId],
-    namedIds: [],
-    start,
-    end,
-    rules,
-    isComplete,
-    applied,
-  };
+  if (executed.failure !== undefined) throw failureOfOffer(executed.failure);
+  const applied = await effectsToStore(tx, organization.id, executed.end.comparison);
+  const stored = { ...executed, ...requestedBy(requesterId, request), id, applied };
   const facts = await storeRequest(tx, context, organization, stored);
   tx.afterCommit?.(() => jobsToWake.forEach((job) => context.wake?.(job)));
   const effects = await describeStored(tx, context.actor, organization, applied);

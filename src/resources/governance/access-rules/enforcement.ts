@@ -21,7 +21,9 @@ export async function enforceRules(
 ): Promise<void> {
   const { accessRules: scope, warn } = context;
   if (scope?.mode === "skip" && scope.onMatch === undefined) return;
-  const matches = await evaluateRules(tx, context, organization, changes, (rules) => refuseTooMany(rules, changes));
+  const rules = await rulesFor(tx, organization, changes);
+  refuseTooMany(rules, changes);
+  const matches = await evaluateRules(tx, context, organization, rules, changes);
   for (const [position, change] of changes.entries())
     for (const match of matches[position] ?? []) scope?.onMatch?.(change, match);
   if (scope?.mode === "skip") return;
@@ -37,12 +39,22 @@ export async function enforceRules(
 }
 
 /** The rules that match each change, whatever their enforcement. */
-export const matchRules = (
+export async function matchRules(
   tx: Tx,
   context: RuleContext,
   organization: RuledOrganization,
   changes: readonly RuledChange[],
-): Promise<readonly (readonly RuleMatch[])[]> => evaluateRules(tx, context, organization, changes);
+): Promise<readonly (readonly RuleMatch[])[]> {
+  return evaluateRules(tx, context, organization, await rulesFor(tx, organization, changes), changes);
+}
+
+async function rulesFor(
+  tx: Tx,
+  { organizationId, enabledRuleCount }: RuledOrganization,
+  changes: readonly RuledChange[],
+): Promise<readonly EnabledRule[]> {
+  return enabledRuleCount === 0 || changes.length === 0 ? [] : enabledRulesOf(tx, organizationId);
+}
 
 /** In characters of policy text, for all changes together: up to four seconds, in which nobody else can write in the organization. */
 const evaluatedTextMax = 2 ** 25;
@@ -63,16 +75,14 @@ function refuseTooMany(rules: readonly EnabledRule[], changes: readonly RuledCha
 async function evaluateRules(
   tx: Tx,
   context: RuleContext,
-  { organizationId, enabledRuleCount }: RuledOrganization,
+  { organizationId }: RuledOrganization,
+  rules: readonly EnabledRule[],
   changes: readonly RuledChange[],
-  check?: (rules: readonly EnabledRule[]) => void,
 ): Promise<readonly (readonly RuleMatch[])[]> {
-  if (enabledRuleCount === 0 || changes.length === 0) return changes.map(() => []);
+  if (rules.length === 0) return changes.map(() => []);
   const { isApproved = false, isBreakGlass = false, principal = context.actor } = context.accessRules ?? {};
   const by = rulePrincipalOf(principal, organizationId);
   const actions = changes.map((change): RuledAction => ({ change, principal: by, isApproved, isBreakGlass }));
-  const rules = await enabledRulesOf(tx, organizationId);
-  check?.(rules);
   const facts = await loadFacts(tx, referencesOf(organizationId, actions));
   return evaluateActions(rules, facts, actions);
 }

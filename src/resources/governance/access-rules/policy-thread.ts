@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { AppError } from "../../../kernel/errors.ts";
 import { siblingProgramUrl } from "../../../kernel/programs.ts";
 import { OrganizationQueue } from "../../shared/organization-queue.ts";
-import { type ParsedPolicy, policyFaults } from "./policy.ts";
+import { type ParsedPolicy, invalidPolicy } from "./policy.ts";
 
 /** Includes the start of the thread, on a slow machine. */
 const timeLimitMs = 10_000;
@@ -35,7 +35,7 @@ async function checkInThread(text: string, limitMs: number): Promise<ParsedPolic
     return parsed;
   } catch (error) {
     stopThread();
-    if (signal.aborted) return policyFaults("takes too long to check: shorten it, or use several rules");
+    if (signal.aborted) return invalidPolicy("takes too long to check: shorten it, or use several rules");
     throw error;
   } finally {
     idleTimer = setTimeout(stopThread, idleMs).unref();

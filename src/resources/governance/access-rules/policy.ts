@@ -14,34 +14,39 @@ export interface ParsedPolicy {
 const faultsMax = 10;
 const messageLengthMax = 500;
 
-export const policyFaults = (...sentences: readonly string[]): ParsedPolicy => ({
-  faults: sentences.map((sentence) => attributeFault("policy", `Policy ${sentence}`)),
+const faultsOf = (sentences: readonly string[]): Fault[] =>
+  sentences.map((sentence) => attributeFault("policy", `Policy ${sentence}`));
+
+export const invalidPolicy = (...sentences: readonly string[]): ParsedPolicy => ({
+  faults: faultsOf(sentences),
   message: null,
 });
 
 export function parsePolicy(text: string): ParsedPolicy {
   const beyondLimit = limitFault(text);
-  if (beyondLimit !== undefined) return policyFaults(beyondLimit);
+  if (beyondLimit !== undefined) return invalidPolicy(beyondLimit);
   try {
     const parts = callCedar((cedar) => cedar.policySetTextToParts(text));
-    if (parts.type === "failure") return policyFaults(...cedarSentences(text, parts.errors));
+    if (parts.type === "failure") return invalidPolicy(...cedarSentences(text, parts.errors));
     const { policies, policy_templates: templates } = parts;
     if (templates.length > 0)
-      return policyFaults("must not be a template: replace `?principal` or `?resource` by an entity");
+      return invalidPolicy("must not be a template: replace `?principal` or `?resource` by an entity");
     const [policy] = policies;
     if (policy === undefined || policies.length > 1)
-      return policyFaults(`must contain exactly one policy, not ${policies.length}: create a rule for each`);
+      return invalidPolicy(`must contain exactly one policy, not ${policies.length}: create a rule for each`);
     const json = callCedar((cedar) => cedar.policyToJson(policy));
-    if (json.type === "failure") return policyFaults(...cedarSentences(text, json.errors));
+    if (json.type === "failure") return invalidPolicy(...cedarSentences(text, json.errors));
     if (json.json.effect !== "forbid")
-      return policyFaults("must be a `forbid` policy: rules can refuse a change, but not permit one");
+      return invalidPolicy("must be a `forbid` policy: rules can refuse a change, but not permit one");
     const { message } = json.json.annotations ?? {};
     if (message?.includes("\0"))
-      return policyFaults("has a @message with a character that can't be stored (U+0000): remove it");
-    const faults = policyFaults(...validationSentences(text)).faults;
-    return { faults, message: message === undefined || message === null || message === "" ? null : message };
+      return invalidPolicy("has a @message with a character that can't be stored (U+0000): remove it");
+    return {
+      faults: faultsOf(validationSentences(text)),
+      message: message === undefined || message === null || message === "" ? null : message,
+    };
   } catch (error) {
-    if (error instanceof CedarFailure) return policyFaults(nestingSentence);
+    if (error instanceof CedarFailure) return invalidPolicy(nestingSentence);
     throw error;
   }
 }

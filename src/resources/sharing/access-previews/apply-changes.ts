@@ -45,7 +45,7 @@ export async function applyChanges(
       results.push({ refusal: unseen(), isUnseen: true, isApplied: false, rules: [] });
       continue;
     }
-    const matches = new RuleMatches(context.accessRules);
+    const matches = new RulesOfChange(context.accessRules);
     const refusal = await attemptChange(tx, { ...inside, accessRules: matches.scope }, change, change.input);
     if (refusal !== undefined && isInvalid(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const result = await resultOf(refusal, change, canRead);
@@ -72,7 +72,7 @@ export class MatchedRules {
 }
 
 /** Collects the rules that match a change: of the caller's attempt or, where a refusal came first, of the operator's. */
-class RuleMatches {
+class RulesOfChange {
   readonly scope: AccessRuleScope;
   readonly #rules = new MatchedRules();
 

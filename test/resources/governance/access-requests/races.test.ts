@@ -20,9 +20,7 @@ beforeAll(async () => {
   second = await api.makeMember(org.name, [org.ownersTeamId]);
   project = (await api.makeProject(org.name)).id;
   await api.makeWorkspace(org.name, {}, inProject(project));
-  const readers = await api.makeTeam(org.name);
-  requester = await api.makeMember(org.name, [readers.id]);
-  await api.makeTeamProject(project, readers.id, { access: "read" });
+  requester = await api.makeReader(org.name, project);
 });
 
 async function makePending(): Promise<{ id: string; teamId: string; version: string }> {

@@ -15,9 +15,7 @@ beforeAll(async () => {
   org = await api.makeOrganization();
   project = (await api.makeProject(org.name)).id;
   await api.makeWorkspace(org.name, {}, inProject(project));
-  const readers = await api.makeTeam(org.name);
-  requester = await api.makeMember(org.name, [readers.id]);
-  await api.makeTeamProject(project, readers.id, { access: "read" });
+  requester = await api.makeReader(org.name, project);
 });
 
 const ask = async (more: object = {}, change?: Json) =>

@@ -22,9 +22,7 @@ let reader: Member;
 beforeAll(async () => {
   org = await api.makeOrganization();
   project = (await api.makeProject(org.name)).id;
-  const readers = await api.makeTeam(org.name);
-  reader = await api.makeMember(org.name, [readers.id]);
-  await api.makeTeamProject(project, readers.id, { access: "read" });
+  reader = await api.makeReader(org.name, project);
 });
 
 const newTeam = async () => (await api.makeTeam(org.name)).id as string;
